@@ -83,8 +83,7 @@ int main(int argc, char** argv) {
       return 1;
     }
   }
-  const ParsedCommandLine command_line = parseCommandLine(
-      argc, argv, fmt::format("goss-train {}.{}.{}", GOSS_VERSION_MAJOR, GOSS_VERSION_MINOR, GOSS_VERSION_PATCH));
+  const ParsedCommandLine command_line = parseCommandLine(argc, argv);
   if (!command_line.options) {
     std::FILE* stream = command_line.exit_code == 0 ? stdout : stderr;
     if (!isLaterRank()) std::fputs(command_line.text.c_str(), stream);

@@ -155,9 +155,10 @@ void latencyRow(Rank& rank, const Case& one, const Repeats& repeats) {
   if (rank.peer != nullptr) {
     rank.peer->settle(one.call);
   }
-  const Sample taken = sample(rank, [&](Engine& engine) {
+  const Sample taken = sample(rank, [&](Engine& engine, std::vector<double>* each) {
     if (rank.options.overlap > 0) return steadyUs(engine, repeats, one.calls);
-    return meanUs(rank, engine, repeats, [&] { runOnce(rank, engine, one.call); });
+    return meanUs(
+        rank, engine, repeats, [&] { runOnce(rank, engine, one.call); }, each);
   });
   const bool full = rank.options.full;
   std::vector<Field> fields = {
@@ -166,6 +167,7 @@ void latencyRow(Rank& rank, const Case& one, const Repeats& repeats) {
       {full ? "Max Latency(us)" : "", "max_us", taken.ours.max},
       {full ? "Iterations" : "", "iterations", static_cast<std::uint64_t>(repeats.iterations), 12}};
   addValidation(rank, fields, wrong);
+  addTails(rank, taken, 1, fields);
   if (one.spec.collective != Collective::barrier) {
     addBandwidth(rank, one, taken.ours.mean, wrong, fields);
   }
@@ -263,6 +265,9 @@ void refuseWrongOptions(const Rank& rank, const CollectiveSpec& spec) {
   if (rank.options.in_place && !spec.takes_in_place) {
     throw std::invalid_argument(fmt::format("{} has no form with one buffer; leave out --in-place", spec.name));
   }
+  if (rank.options.tails && (rank.options.overlap > 0 || rank.options.mode == Mode::nonblocking)) {
+    throw std::invalid_argument("-z is about the times of single calls; leave out --overlap and --nonblocking");
+  }
   if (!rank.options.compare.empty() && rank.options.overlap > 0) {
     throw std::invalid_argument("--compare is for one call at a time; leave out --overlap");
   }
@@ -295,7 +300,7 @@ bool runCollective(Rank& rank) {
   }
   const std::size_t width = goss_dtype_size(dtypeNamed(rank.options.dtype));
   std::vector<std::size_t> sizes =
-      messageSizes(rank.options.sizes, std::max<std::size_t>(4, width), std::size_t{4} << 20);
+      messageSizes(rank.options.sizes, std::max<std::size_t>(4, width), std::size_t{4} << 20, rank.options.step);
   const auto tooLarge = [&](std::size_t bytes) {
     return countedBytes(*spec, bytes, rank.goss.size()) > rank.options.memory_limit;
   };

@@ -8,12 +8,7 @@
 
 namespace goss::bench {
 
-std::vector<std::string> benchmarkNames() {
-  std::vector<std::string> names = collectiveNames();
-  const std::vector<std::string> more = pointToPointNames();
-  names.insert(names.end(), more.begin(), more.end());
-  return names;
-}
+BenchmarkNames benchmarkNames() { return {collectiveNames(), pointToPointNames()}; }
 
 void runBenchmark(Rank& rank) {
   const Options& options = rank.options;

@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "bench/suite/options.h"
+
 namespace goss::bench {
 
 struct Rank;
 
-/// Every benchmark's name, collectives first.
-std::vector<std::string> benchmarkNames();
+/// Every benchmark's name.
+BenchmarkNames benchmarkNames();
 
 /// Collective: runs options.benchmark on this rank and reports on rank 0. Throws std::invalid_argument (a wrong option)
 /// or std::runtime_error (an operation failed).

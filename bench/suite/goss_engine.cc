@@ -10,6 +10,7 @@
 namespace goss::bench {
 
 void check(goss_status status, const char* what) {
+  if (status == GOSS_ERR_INVALID_ARGUMENT) throw std::invalid_argument(goss_last_error());
   if (status != GOSS_SUCCESS) {
     throw std::runtime_error(fmt::format("{}: {}: {}", what, goss_status_string(status), goss_last_error()));
   }

@@ -11,7 +11,8 @@
 
 namespace goss::bench {
 
-/// Throws std::runtime_error naming `what` and the library's own text when `status` is an error.
+/// When `status` is an error, throws std::runtime_error naming `what` and the library's own text; std::invalid_argument
+/// with that text alone when the library has refused the call's arguments, as it does on every rank.
 void check(goss_status status, const char* what);
 
 class GossEngine final : public Engine {

@@ -72,6 +72,12 @@ std::size_t parseBytes(std::string_view text) {
 
 void addSizes(CommandLine& line, Options& options) {
   line.option("-m,--message-size", options.sizes, "[MIN:]MAX or MIN: in bytes (K, M, G may follow); sizes double");
+  const auto bytes =
+      line.option("--stepbytes", options.step.bytes, "Sizes grow by this many bytes instead (nccl-tests' -i)")
+          .byteCount();
+  line.option("--stepfactor", options.step.factor, "Sizes grow by this factor instead (nccl-tests' -f)")
+      .range(2, 1 << 20)
+      .excludes(bytes);
   line.option("-i,--iterations", options.iterations, "Timed iterations of every size (default: OSU's, by size)")
       .range(1, 1000000000);
   line.option("-x,--warmup", options.warmup, "Untimed iterations before (default: OSU's, by size)")
@@ -84,16 +90,19 @@ void addSizes(CommandLine& line, Options& options) {
   line.option("-W,--window-size", options.window, "Messages in flight in bandwidth tests").range(1, 10000);
 }
 
-void addMeaning(CommandLine& line, Options& options) {
-  line.option("-T,--type,--dtype", options.dtype, "Element type: float32, bfloat16, mpi_char, ...");
+void addMeaning(CommandLine& line, Options& options, std::vector<std::string>& dtypes) {
+  line.option("-T,--type,--dtype", dtypes, "Element types: float32, bfloat16, mpi_char, ..., or all").delimiter(',');
   line.option("--op", options.op, "sum, prod, min, max, avg, premul_sum, band, bor, bxor, land, lor, lxor");
   line.option("-k,--root-rank", options.root, "Root of rooted collectives").nonNegative();
   line.flag("-l,--in-place", options.in_place, "Send and receive buffers are the same");
   line.flag("-f,--full", options.full, "More columns: minimum, maximum, iterations");
+  line.flag("-z,--tail-lat", options.tails, "More columns: percentiles 50, 90 and 99 of the calls' times");
   line.flag("-c,--validation", options.validate, "Checks results against exact expected values");
   line.option("-u,--validation-rounds", options.validation_rounds, "Checked runs of every size").range(1, 1000);
   line.flag("--busbw", options.busbw, "Columns of nccl-tests: algbw, busbw, #wrong (implies -c)");
-  line.option("--json", options.json_file, "Writes one JSON object a line to this file");
+  line.option("--json", options.files.json, "Writes one JSON object a line to this file");
+  line.option("--csv", options.files.csv, "Writes a table of comma-separated values to this file");
+  line.option("--plot", options.files.plot, "Draws latency and bandwidth to this SVG file");
 }
 
 void addWorld(CommandLine& line, Options& options) {
@@ -106,15 +115,50 @@ void addWorld(CommandLine& line, Options& options) {
   line.option("--rounds", options.rounds, "Alternating rounds of a comparison; medians are printed").range(5, 1000);
 }
 
+std::vector<Options> runsOf(const Options& options, const BenchmarkNames& names,
+                            const std::vector<std::string>& benchmarks, std::vector<std::string> dtypes) {
+  if (dtypes == std::vector<std::string>{"all"}) {
+    dtypes.clear();
+    for (const Name& dtype : kDtypes)
+      dtypes.emplace_back(dtype.name);
+  }
+  std::vector<Options> runs;
+  const auto add = [&](const std::string& benchmark, const std::string& dtype) {
+    runs.push_back(options);
+    runs.back().benchmark = benchmark;
+    runs.back().dtype = dtype;
+  };
+  for (const std::string& benchmark : benchmarks == std::vector<std::string>{"all"} ? names.collectives : benchmarks) {
+    if (std::ranges::find(names.messages, benchmark) != names.messages.end() || benchmark == "barrier") {
+      add(benchmark, dtypes.front());
+    } else {
+      for (const std::string& dtype : dtypes)
+        add(benchmark, dtype);
+    }
+  }
+  return runs;
+}
+
 } // namespace
 
-int parseOptions(int argc, char** argv, const std::vector<std::string>& benchmarks, Options& options) {
+int parseOptions(int argc, char** argv, const BenchmarkNames& names, std::vector<Options>& runs) {
+  Options options;
+  std::vector<std::string> benchmarks;
+  std::vector<std::string> dtypes = {options.dtype};
+  std::vector<std::string> known = names.collectives;
+  known.insert(known.end(), names.messages.begin(), names.messages.end());
+  known.emplace_back("all");
   CommandLine line{
       "Latency and bandwidth of Gossamer's operations, by the conventions of the OSU micro-benchmarks.\n"
-      "Start it with mpirun, with torchrun-style variables, or with --threads N."};
-  line.option("benchmark", options.benchmark, "What to measure").required().oneOf(benchmarks);
+      "Start it with mpirun, with torchrun-style variables, or with --threads N.\n"
+      "'goss-bench codec --help' is about the compressors' speed, 'goss-bench compare --help' about files of two "
+      "runs."};
+  line.option("benchmark", benchmarks, "What to measure: one or more, or all, which are the collectives")
+      .required()
+      .oneOf(known)
+      .delimiter(',');
   addSizes(line, options);
-  addMeaning(line, options);
+  addMeaning(line, options, dtypes);
   addWorld(line, options);
   bool nonblocking = false;
   bool persistent = false;
@@ -135,10 +179,12 @@ int parseOptions(int argc, char** argv, const std::vector<std::string>& benchmar
   if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   options.validate = options.validate || options.busbw;
   options.mode = nonblocking ? Mode::nonblocking : persistent ? Mode::persistent : Mode::blocking;
+  runs = runsOf(options, names, benchmarks, dtypes);
   return -1;
 }
 
-std::vector<std::size_t> messageSizes(const std::string& text, std::size_t smallest, std::size_t largest) {
+std::vector<std::size_t> messageSizes(const std::string& text, std::size_t smallest, std::size_t largest,
+                                      SizeStep step) {
   if (!text.empty()) {
     const std::size_t colon = text.find(':');
     const std::string_view view = text;
@@ -153,7 +199,11 @@ std::vector<std::size_t> messageSizes(const std::string& text, std::size_t small
     throw std::invalid_argument(fmt::format("the smallest size {} is above the largest {}; see -m", smallest, largest));
   }
   std::vector<std::size_t> sizes;
-  for (std::size_t size = smallest; size <= largest; size = size == 0 ? 1 : 2 * size) {
+  const auto next = [&](std::size_t size) {
+    if (step.bytes > 0) return size + step.bytes;
+    return size == 0 ? 1 : size * static_cast<std::size_t>(step.factor);
+  };
+  for (std::size_t size = smallest; size <= largest; size = next(size)) {
     sizes.push_back(size);
   }
   return sizes;

@@ -7,20 +7,29 @@
 #include <string>
 #include <vector>
 
+#include "bench/suite/report.h"
 #include "gossamer/gossamer.h"
 
 namespace goss::bench {
 
 enum class Mode { blocking, nonblocking, persistent };
 
+/// From one message size to the next.
+struct SizeStep {
+  int factor = 2;
+  std::size_t bytes = 0; ///< > 0: added, and the factor is not used.
+};
+
 /// Defaults marked "OSU" are those of the OSU micro-benchmarks 7.4.
 struct Options {
   std::string benchmark;
-  std::string sizes;       ///< -m [MIN:]MAX or MIN:, in bytes; "" is the benchmark's own range.
+  std::string sizes; ///< -m [MIN:]MAX or MIN:, in bytes; "" is the benchmark's own range.
+  SizeStep step;
   int iterations = 0;      ///< 0: OSU's number, by size.
   int warmup = -1;         ///< 0 or more; -1: OSU's number, by size.
   double time_limit_s = 0; ///< Limit per size; 0: none.
   bool full = false;       ///< Prints min, max and iterations too.
+  bool tails = false;      ///< Prints the percentiles of the calls' times too.
   bool validate = false;
   int validation_rounds = 3;
   bool busbw = false; ///< Prints nccl-tests' columns.
@@ -35,7 +44,7 @@ struct Options {
   std::string memory = "ordinary";                 ///< "ordinary", or "registered": goss_mem_alloc.
   std::string dtype = "float32";
   std::string op = "sum";
-  std::string json_file;
+  ReportFiles files;
   std::string compare; ///< "", "mpi" or "gloo": the library to compare with.
   int rounds = 5;      ///< Alternating rounds of a comparison.
   int threads = 0;     ///< > 0: ranks are threads of this process.
@@ -44,12 +53,20 @@ struct Options {
   std::string codec; ///< Codec of Gossamer's collectives, beside the same ones uncompressed.
 };
 
-/// Parses the command line, which names one of `benchmarks`. Returns -1, or the exit status with which the program
-/// should end now (help, wrong usage).
-int parseOptions(int argc, char** argv, const std::vector<std::string>& benchmarks, Options& options);
+/// What the words "all" stand for and which benchmarks exist.
+struct BenchmarkNames {
+  std::vector<std::string> collectives;
+  std::vector<std::string> messages;
+};
 
-/// Message sizes in bytes, doubling from the first to the last. Throws std::invalid_argument.
-std::vector<std::size_t> messageSizes(const std::string& text, std::size_t smallest, std::size_t largest);
+/// Parses the command line. `runs` gets the options of every benchmark and element type that it names, in order; a
+/// benchmark of messages has one run. Returns -1, or the exit status with which the program should end now (help, wrong
+/// usage).
+int parseOptions(int argc, char** argv, const BenchmarkNames& names, std::vector<Options>& runs);
+
+/// Message sizes in bytes, from the first to the last by steps. Throws std::invalid_argument.
+std::vector<std::size_t> messageSizes(const std::string& text, std::size_t smallest, std::size_t largest,
+                                      SizeStep step = {});
 
 /// Both accept OSU's names (mpi_float), short ones (f32) and the header's (float32). Throw std::invalid_argument naming
 /// the word and what is known.

@@ -100,15 +100,17 @@ Exchange makeExchange(const Rank& rank, const PairSpec& spec) {
   return e;
 }
 
-/// Mean microseconds of a round over the senders; 0 on the ranks that do not send.
-double roundUs(Engine& engine, const PairSpec& spec, const Exchange& e, const Repeats& repeats) {
+/// Mean microseconds of a round over the senders; 0 on the ranks that do not send. So is what `each`, unless null, gets
+/// for every round.
+double roundUs(Engine& engine, const PairSpec& spec, const Exchange& e, const Repeats& repeats,
+               std::vector<double>* each) {
   engine.barrier();
   double start = nowUs();
-  if (e.partner >= 0) {
-    for (int i = 0; i < repeats.warmup + repeats.iterations; ++i) {
-      start = i == repeats.warmup ? nowUs() : start;
-      spec.round(engine, e);
-    }
+  for (int i = 0; i < repeats.warmup + repeats.iterations; ++i) {
+    start = i == repeats.warmup ? nowUs() : start;
+    const double begun = each != nullptr ? nowUs() : 0;
+    if (e.partner >= 0) spec.round(engine, e);
+    if (each != nullptr && i >= repeats.warmup) each->push_back(e.first ? nowUs() - begun : 0);
   }
   const double elapsed = nowUs() - start;
   engine.barrier();
@@ -134,7 +136,8 @@ void runSize(Rank& rank, const PairSpec& spec, const Exchange& e) {
       spec.round(engine, e);
     }
   });
-  const Sample taken = sample(rank, [&](Engine& engine) { return roundUs(engine, spec, e, repeats); });
+  const Sample taken =
+      sample(rank, [&](Engine& engine, std::vector<double>* each) { return roundUs(engine, spec, e, repeats, each); });
   // The mean over ranks counts zeros for ranks that do not send.
   const double us = taken.ours.mean * rank.goss.size() / e.pairs;
   const double peer_us = taken.peer * rank.goss.size() / e.pairs;
@@ -153,6 +156,7 @@ void runSize(Rank& rank, const PairSpec& spec, const Exchange& e) {
   fields.push_back(
       {rank.options.full ? "Iterations" : "", "iterations", static_cast<std::uint64_t>(repeats.iterations), 12});
   addValidation(rank, fields, wrong);
+  addTails(rank, taken, us > 0 ? us / 2 / taken.ours.mean : 0, fields);
   if (spec.figure == Figure::latency) {
     addPeer(rank, fields, {"Latency(us)", "us", peer_us / 2, peer_us / us});
   } else {
@@ -184,13 +188,16 @@ bool runPointToPoint(Rank& rank) {
   if (rank.options.mode != Mode::blocking) {
     throw std::invalid_argument(fmt::format("{} has one form; leave out --nonblocking and --persistent", found->name));
   }
+  if (rank.options.tails && found->figure != Figure::latency) {
+    throw std::invalid_argument(fmt::format("{} prints no percentiles; leave out -z", found->name));
+  }
   rank.report.header(
       {fmt::format("Gossamer {} v{}.{}.{}", found->title, GOSS_VERSION_MAJOR, GOSS_VERSION_MINOR, GOSS_VERSION_PATCH)});
   Exchange e = makeExchange(rank, *found);
   if (found->all_pairs) {
     rank.report.comment(fmt::format("[ pairs: {} ] [ window size: {} ]", e.pairs, e.window));
   }
-  const std::vector<std::size_t> sizes = messageSizes(rank.options.sizes, 1, std::size_t{4} << 20);
+  const std::vector<std::size_t> sizes = messageSizes(rank.options.sizes, 1, std::size_t{4} << 20, rank.options.step);
   const Memory send = allocate(rank, sizes.back());
   const Memory recv = allocate(rank, sizes.back());
   e.send = send.get();

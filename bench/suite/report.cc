@@ -4,8 +4,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
+
+#include "bench/suite/plot.h"
 
 namespace goss::bench {
 
@@ -25,15 +27,18 @@ std::string valueText(const Field& field) {
 
 } // namespace
 
-Report::Report(bool enabled, const std::string& json_file, std::FILE* out)
-    : enabled_(enabled), out_(out), json_(nullptr, &std::fclose) {
-  if (enabled && !json_file.empty()) {
-    json_.reset(std::fopen(json_file.c_str(), "w"));
+Report::Report(bool enabled, ReportFiles files, std::FILE* out)
+    : enabled_(enabled), files_(enabled ? std::move(files) : ReportFiles{}), out_(out), json_(nullptr, &std::fclose) {
+  if (!files_.json.empty()) {
+    json_.reset(std::fopen(files_.json.c_str(), "w"));
     if (json_ == nullptr) {
       throw std::runtime_error(
-          fmt::format("cannot write {}: {}; choose another --json file", json_file, std::strerror(errno)));
+          fmt::format("cannot write {}: {}; choose another --json file", files_.json, std::strerror(errno)));
     }
   }
+  // What cannot be written is known before the measurement.
+  if (!files_.csv.empty()) writeFile(files_.csv, "", "--csv");
+  if (!files_.plot.empty()) writeFile(files_.plot, "", "--plot");
 }
 
 Report::~Report() = default;
@@ -76,28 +81,24 @@ void Report::row(std::optional<std::size_t> bytes, const std::vector<Field>& fie
   }
   fmt::print(out_, "\n");
   std::fflush(out_);
-  writeJson(bytes, fields);
+  record(bytes, fields);
 }
 
-void Report::writeJson(std::optional<std::size_t> bytes, const std::vector<Field>& fields) {
-  if (json_ == nullptr) {
-    return;
-  }
-  nlohmann::ordered_json object;
-  const auto add = [&object](const Field& field) {
-    std::visit([&](const auto& value) { object[field.key] = value; }, field.value);
-  };
-  for (const Field& field : context_) {
-    add(field);
-  }
-  if (bytes) {
-    object["bytes"] = *bytes;
-  }
-  for (const Field& field : fields) {
-    add(field);
-  }
-  fmt::print(json_.get(), "{}\n", object.dump());
-  std::fflush(json_.get());
+void Report::record(std::optional<std::size_t> bytes, const std::vector<Field>& fields) {
+  Record& record = records_.emplace_back();
+  for (const Field& field : context_)
+    record.add(field.key, field.value);
+  if (bytes) record.add("bytes", static_cast<std::uint64_t>(*bytes));
+  for (const Field& field : fields)
+    record.add(field.key, field.value);
+  if (json_ == nullptr) return;
+  if (std::fputs((record.json() + '\n').c_str(), json_.get()) < 0 || std::fflush(json_.get()) != 0)
+    throw std::runtime_error(fmt::format("cannot write {}: {}", files_.json, std::strerror(errno)));
+}
+
+void Report::finish() {
+  if (!files_.csv.empty()) writeFile(files_.csv, csv(records_), "--csv");
+  if (!files_.plot.empty()) writeFile(files_.plot, plot({{"", records_}}), "--plot");
 }
 
 } // namespace goss::bench

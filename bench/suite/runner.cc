@@ -58,14 +58,18 @@ Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults
   return repeats;
 }
 
-double meanUs(Rank& rank, Engine& engine, const Repeats& repeats, const std::function<void()>& operation) {
+double meanUs(Rank& rank, Engine& engine, const Repeats& repeats, const std::function<void()>& operation,
+              std::vector<double>* each) {
   double total = 0;
   engine.barrier();
   for (int i = 0; i < repeats.warmup + repeats.iterations; ++i) {
     const double start = rank.together != nullptr ? rank.together->await() : nowUs();
     operation();
     const double elapsed = nowUs() - start;
-    total += i < repeats.warmup ? 0 : elapsed;
+    if (i >= repeats.warmup) {
+      total += elapsed;
+      if (each != nullptr) each->push_back(elapsed);
+    }
     engine.barrier();
   }
   return total / repeats.iterations;
@@ -104,19 +108,36 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-Sample sample(Rank& rank, const std::function<double(Engine&)>& measure) {
-  if (rank.peer == nullptr) {
-    return {overRanks(rank.goss, measure(rank.goss)), 0};
-  }
+Sample sample(Rank& rank, const Measure& measure) {
+  Sample taken;
+  std::vector<double>* each = rank.options.tails ? &taken.each : nullptr;
   std::vector<double> mean, min, max, peer;
-  for (int round = 0; round < rank.options.rounds; ++round) {
-    const Statistics ours = overRanks(rank.goss, measure(rank.goss));
+  for (int round = 0; round < (rank.peer == nullptr ? 1 : rank.options.rounds); ++round) {
+    const Statistics ours = overRanks(rank.goss, measure(rank.goss, each));
     mean.push_back(ours.mean);
     min.push_back(ours.min);
     max.push_back(ours.max);
-    peer.push_back(overRanks(rank.goss, measure(*rank.peer)).mean);
+    if (rank.peer != nullptr) peer.push_back(overRanks(rank.goss, measure(*rank.peer, nullptr)).mean);
   }
-  return {{median(mean), median(min), median(max)}, median(peer)};
+  taken.ours = {median(mean), median(min), median(max)};
+  if (!peer.empty()) taken.peer = median(peer);
+  if (each != nullptr) {
+    rank.goss.combine(each->data(), each->size(), GOSS_AVG);
+    std::ranges::sort(*each);
+  }
+  return taken;
+}
+
+double percentile(const std::vector<double>& ascending, int percent) {
+  const std::size_t rank = (ascending.size() * static_cast<std::size_t>(percent) + 99) / 100;
+  return ascending[std::max<std::size_t>(rank, 1) - 1];
+}
+
+void addTails(const Rank& rank, const Sample& taken, double scale, std::vector<Field>& fields) {
+  if (!rank.options.tails) return;
+  for (const int percent : {50, 90, 99})
+    fields.push_back({fmt::format("P{} Tail Lat(us)", percent), fmt::format("p{}_us", percent),
+                      percentile(taken.each, percent) * scale});
 }
 
 Memory allocate(Rank& rank, std::size_t bytes) {

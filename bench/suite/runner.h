@@ -51,8 +51,10 @@ using Once = std::function<void(Engine&)>;
 Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults, const Once& once);
 
 /// OSU's collective loop: times each call alone, with a barrier, not timed, after it. With --together each is timed
-/// from a moment that the ranks have agreed on instead. Returns this rank's mean in us.
-double meanUs(Rank& rank, Engine& engine, const Repeats& repeats, const std::function<void()>& operation);
+/// from a moment that the ranks have agreed on instead. Returns this rank's mean in us; `each`, unless null, gets the
+/// time of every timed call.
+double meanUs(Rank& rank, Engine& engine, const Repeats& repeats, const std::function<void()>& operation,
+              std::vector<double>* each = nullptr);
 
 /// The time of a call while others are in flight: each is started before the one calls.size() - 1 earlier has been
 /// waited for, with `calls` in turn, and nothing is computed in between. The time counts from the end of the last
@@ -75,11 +77,21 @@ double median(std::vector<double> values);
 struct Sample {
   Statistics ours;
   double peer = 0;
+  std::vector<double> each; ///< With -z: the time of every call of ours, the mean over ranks, ascending.
 };
 
+/// Returns this rank's figure. With -z and for Gossamer's engine, adds the time of every call to `each`; else it is
+/// null.
+using Measure = std::function<double(Engine& engine, std::vector<double>* each)>;
+
 /// Calls `measure` for Gossamer's engine; in a comparison alternately for both, --rounds times, and takes the medians.
-/// `measure` returns this rank's figure.
-Sample sample(Rank& rank, const std::function<double(Engine&)>& measure);
+Sample sample(Rank& rank, const Measure& measure);
+
+/// The smallest value that at least `percent` % of the values do not exceed. `ascending` is not empty.
+double percentile(const std::vector<double>& ascending, int percent);
+
+/// With -z, appends OSU's columns of percentiles; times are multiplied by `scale`.
+void addTails(const Rank& rank, const Sample& taken, double scale, std::vector<Field>& fields);
 
 /// A 4 KiB-aligned, zeroed (so touched) block, at least one byte, of the kind that --memory names. Both sides of a
 /// comparison use the same.

@@ -40,21 +40,39 @@ PeerMaker uncompressedMaker(const Options& options) {
   return [](GossEngine& engine) { return engine.uncompressed(); };
 }
 
+/// Runs the benchmarks on this rank until one finds wrong elements. Returns the exit status. Throws
+/// std::invalid_argument when no benchmark can run with its options.
+int runBenchmarks(const std::vector<Options>& runs, GossEngine& engine, Engine* peer) {
+  Report report(engine.rank() == 0, runs.front().files);
+  std::optional<CommonStart> together;
+  if (runs.front().together) together.emplace(engine);
+  std::size_t left_out = 0;
+  for (const Options& options : runs) {
+    Rank rank{engine, peer, options, report};
+    if (together) rank.together = &*together;
+    try {
+      runBenchmark(rank);
+    } catch (const std::invalid_argument& error) {
+      if (++left_out == runs.size()) throw;
+      report.comment(fmt::format("{} of {} is left out: {}", options.benchmark, options.dtype, error.what()));
+    }
+    if (rank.failed) {
+      if (engine.rank() == 0)
+        fmt::print(stderr, "DATA VALIDATION ERROR: goss-bench {} found wrong elements; see the column Validation.\n",
+                   options.benchmark);
+      return 1;
+    }
+  }
+  report.finish();
+  return 0;
+}
+
 /// Runs one rank from creation to the end. Returns the exit status.
-int runRank(const Options& options, goss_comm_t comm, const PeerMaker& make_peer) {
-  GossEngine engine(comm, options.algorithm, options.codec);
+int runRank(const std::vector<Options>& runs, goss_comm_t comm, const PeerMaker& make_peer) {
+  GossEngine engine(comm, runs.front().algorithm, runs.front().codec);
   try {
     const std::unique_ptr<Engine> peer = make_peer ? make_peer(engine) : nullptr;
-    Report report(engine.rank() == 0, options.json_file);
-    Rank rank{engine, peer.get(), options, report};
-    std::optional<CommonStart> together;
-    if (options.together) rank.together = &together.emplace(engine);
-    runBenchmark(rank);
-    if (rank.failed && engine.rank() == 0) {
-      fmt::print(stderr, "DATA VALIDATION ERROR: goss-bench {} found wrong elements; see the column Validation.\n",
-                 options.benchmark);
-    }
-    return rank.failed ? 1 : 0;
+    return runBenchmarks(runs, engine, peer.get());
   } catch (const std::invalid_argument& error) { // all ranks have the same options, and so the same error
     if (engine.rank() == 0) {
       fmt::print(stderr, "goss-bench: {}\n", error.what());
@@ -66,7 +84,8 @@ int runRank(const Options& options, goss_comm_t comm, const PeerMaker& make_peer
   return 1;
 }
 
-int runThreads(const Options& options) {
+int runThreads(const std::vector<Options>& runs) {
+  const Options& options = runs.front();
   goss_unique_id id;
   check(goss_unique_id_create(&id), "goss_unique_id_create");
   std::atomic<int> status{0};
@@ -78,7 +97,7 @@ int runThreads(const Options& options) {
       config.unique_id = &id;
       goss_comm_t comm = nullptr;
       check(goss_comm_create(&config, &comm), "goss_comm_create");
-      status |= runRank(options, comm, uncompressedMaker(options));
+      status |= runRank(runs, comm, uncompressedMaker(options));
     } catch (const std::exception& error) {
       fmt::print(stderr, "goss-bench: rank {}: {}\n", thread, error.what());
       status = 1;
@@ -94,12 +113,12 @@ int runThreads(const Options& options) {
   return status;
 }
 
-int runMpiComparison(const Options& options) {
+int runMpiComparison(const std::vector<Options>& runs) {
   const MpiSession session;
   int status = 1;
   try {
-    const goss_config config = makeConfig(options);
-    status = runRank(options, session.createComm(config), [&](GossEngine&) { return session.makeEngine(); });
+    const goss_config config = makeConfig(runs.front());
+    status = runRank(runs, session.createComm(config), [&](GossEngine&) { return session.makeEngine(); });
   } catch (const std::exception& error) {
     fmt::print(stderr, "goss-bench: {}\n", error.what());
   }
@@ -109,16 +128,18 @@ int runMpiComparison(const Options& options) {
   return status;
 }
 
-int runProcess(const Options& options) {
+int runProcess(const std::vector<Options>& runs) {
+  const Options& options = runs.front();
   const goss_config config = makeConfig(options);
   goss_comm_t comm = nullptr;
   check(goss_comm_create(&config, &comm), "goss_comm_create");
-  return runRank(options, comm, options.compare == "gloo" ? PeerMaker(makeGlooEngine) : uncompressedMaker(options));
+  return runRank(runs, comm, options.compare == "gloo" ? PeerMaker(makeGlooEngine) : uncompressedMaker(options));
 }
 
 } // namespace
 
-int runWorld(const Options& options) {
+int runWorld(const std::vector<Options>& runs) {
+  const Options& options = runs.front();
   try {
     if (!options.codec.empty() && (!options.compare.empty() || options.validate)) {
       throw std::invalid_argument(
@@ -129,9 +150,9 @@ int runWorld(const Options& options) {
       throw std::invalid_argument(
           "--compare needs ranks that are processes; start it with mpirun instead of --threads");
     }
-    return options.threads > 0        ? runThreads(options)
-           : options.compare == "mpi" ? runMpiComparison(options)
-                                      : runProcess(options);
+    return options.threads > 0        ? runThreads(runs)
+           : options.compare == "mpi" ? runMpiComparison(runs)
+                                      : runProcess(runs);
   } catch (const std::exception& error) {
     fmt::print(stderr, "goss-bench: {}\n", error.what());
     return 1;

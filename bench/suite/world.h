@@ -2,13 +2,17 @@
 #ifndef GOSS_BENCH_SUITE_WORLD_H_
 #define GOSS_BENCH_SUITE_WORLD_H_
 
+#include <vector>
+
 #include "bench/suite/options.h"
 
 namespace goss::bench {
 
-/// Returns the exit status of the process: 0, or 1 when an operation failed, an option was wrong, or -c found wrong
-/// elements. What went wrong is written to standard error. Blocks until every rank of this process has ended.
-int runWorld(const Options& options);
+/// Runs the benchmarks of `runs`, which differ by benchmark and element type, one after another. Of several, those that
+/// the library refuses are left out, and said to be. Returns the exit status of the process: 0, or 1 when an operation
+/// failed, an option was wrong, or -c found wrong elements. What went wrong is written to standard error. Blocks until
+/// every rank of this process has ended.
+int runWorld(const std::vector<Options>& runs);
 
 } // namespace goss::bench
 

@@ -52,9 +52,42 @@ grep -qx '# Datatype: float32.' "$work/out" || fail "datatype line"
 grep -qx '# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations        Validation' "$work/out" ||
   fail "columns"
 
+# OSU's percentiles stand behind its other columns.
+timeout 60 "$bench" allreduce --threads 2 -m 4:4 -i 20 -x 0 -f -z -c >"$work/out" 2>"$work/err" || fail "percentiles"
+grep -qx '# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations        Validation  P50 Tail Lat(us)  P90 Tail Lat(us)  P99 Tail Lat(us)' \
+  "$work/out" || fail "columns of percentiles"
+grep -v '^#' "$work/out" | awk 'NF && !($7 <= $8 && $8 <= $9 && $7 > 0) { wrong = 1 } END { exit wrong }' || fail "percentiles do not ascend"
+run latency 2 6 --threads 2 -m 8:16 -z
+
+# Several benchmarks and types in one run, nccl-tests' steps, and the files.
+timeout 60 "$bench" all --threads 2 -m 64:256 --stepfactor 4 -i 2 -x 0 -c --json "$work/all.json" --csv "$work/all.csv" \
+  --plot "$work/all.svg" >"$work/out" 2>"$work/err" || fail "all"
+[ "$(wc -l <"$work/all.json")" -eq 25 ] || fail "all: not 12 collectives of two sizes and a barrier"
+[ "$(wc -l <"$work/all.csv")" -eq 26 ] || fail "all: CSV"
+[ "$(grep -c '>Gossamer</text>' "$work/all.svg")" -eq 24 ] || fail "all: the picture has not two panels of every collective"
+timeout 60 "$bench" reduce,bcast --threads 2 -T all --op band -m 64:64 --stepbytes 64 -i 2 -x 0 -c >"$work/out" 2>"$work/err" || fail "types"
+[ "$(grep -c Pass "$work/out")" -eq 19 ] || fail "types: not 6 reductions of integers and 13 broadcasts"
+grep -q '^# reduce of float32 is left out: .*integer' "$work/out" || fail "types: a refused type is not named"
+
+# Two files beside each other.
+timeout 60 "$bench" compare "$work/all.json" "$work/all.json" --plot "$work/two.svg" --csv "$work/two.csv" >"$work/out" 2>"$work/err" ||
+  fail "compare"
+grep -q '^# Geometric mean of 25 ratios: 1.000' "$work/out" || fail "compare: mean"
+[ "$(wc -l <"$work/two.csv")" -eq 26 ] || fail "compare: CSV"
+if timeout 60 "$bench" compare "$work/all.json" "$work/all.csv" >"$work/out" 2>"$work/err"; then fail "compare took a CSV file"; fi
+grep -q 'all.csv: line 1 is no row' "$work/err" || fail "compare: what is wrong is not named"
+
+# A mistake is named even where something else is missing; every command says its version.
+if timeout 60 "$bench" --nosuch >"$work/out" 2>"$work/err"; then fail "--nosuch was accepted"; fi
+grep -q -e '--nosuch' "$work/err" || fail "--nosuch is not named"
+timeout 60 "$bench" --version >"$work/out"
+grep -qx 'goss-bench [0-9.]*' "$work/out" || fail "--version"
+timeout 60 "$bench" --help >"$work/out"
+grep -q 'goss-bench codec' "$work/out" || fail "--help does not name codec"
+
 # Wrong usage is refused with words and a status.
 for arguments in "nonsense --threads 2" "allreduce --threads 2 --dtype f99" "allreduce --threads 2 -m 8:4" "latency" \
-  "gather --threads 2 --in-place" "allreduce --threads 2 --overlap 1 --nonblocking" "allreduce --threads 2 --overlap 1 --together" "allreduce --threads 2 -k 7" "allreduce --threads 2 --compare mpi"; do
+  "gather --threads 2 --in-place" "allreduce --threads 2 --overlap 1 --nonblocking" "allreduce --threads 2 --overlap 1 --together" "allreduce --threads 2 -k 7" "bw --threads 2 -z" "allreduce --threads 2 -z --nonblocking" "allreduce --threads 2 --csv /nonexistent/a" "reduce --threads 2 --op band" "allreduce --threads 2 --compare mpi"; do
   # shellcheck disable=SC2086 # the words are meant to be split
   if timeout 60 "$bench" $arguments -i 2 -x 0 >"$work/out" 2>"$work/err"; then
     fail "'$arguments' was accepted"

@@ -27,6 +27,41 @@ TEST(MessageSizes, DoubleFromTheFirstToTheLast) {
   EXPECT_EQ(messageSizes("1K:3K", 4, 16), (Sizes{1024, 2048}));
 }
 
+TEST(MessageSizes, GrowByAFactorOrByBytes) {
+  EXPECT_EQ(messageSizes("1:64", 4, 16, {4, 0}), (Sizes{1, 4, 16, 64}));
+  EXPECT_EQ(messageSizes("0:9", 4, 16, {3, 0}), (Sizes{0, 1, 3, 9}));
+  EXPECT_EQ(messageSizes("8:32", 4, 16, {2, 10}), (Sizes{8, 18, 28}));
+}
+
+std::vector<std::string> runsOf(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "goss-bench");
+  std::vector<Options> runs;
+  EXPECT_EQ(
+      parseOptions(static_cast<int>(arguments.size()), const_cast<char**>(arguments.data()), benchmarkNames(), runs),
+      -1);
+  std::vector<std::string> names;
+  for (const Options& run : runs)
+    names.push_back(run.benchmark + " " + run.dtype);
+  return names;
+}
+
+TEST(ParseOptions, SeveralBenchmarksAndTypesAreRunsInOrder) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(runsOf({"bcast"}), (Names{"bcast float32"}));
+  EXPECT_EQ(runsOf({"bcast", "latency,scan", "-T", "int8,f16"}),
+            (Names{"bcast int8", "bcast f16", "latency int8", "scan int8", "scan f16"}));
+  EXPECT_EQ(runsOf({"all"}).size(), 13u);
+  EXPECT_EQ(runsOf({"reduce", "-T", "all"}).size(), static_cast<std::size_t>(GOSS_DTYPE_COUNT));
+  EXPECT_EQ(runsOf({"all", "-T", "all"}).size(), 12u * GOSS_DTYPE_COUNT + 1) << "barrier has no elements";
+}
+
+TEST(Percentile, IsTheNearestRank) {
+  EXPECT_EQ(percentile({7}, 50), 7);
+  EXPECT_EQ(percentile({1, 2, 3, 4}, 50), 2);
+  EXPECT_EQ(percentile({1, 2, 3, 4}, 51), 3);
+  EXPECT_EQ(percentile({1, 2, 3, 4}, 99), 4);
+}
+
 TEST(MessageSizes, NonsenseIsRefused) {
   for (const char* text : {"8:4", "x", "4:y", "4KB", "-1", ":", "99999999999999999999"}) {
     EXPECT_THROW((void)messageSizes(text, 4, 16), std::invalid_argument) << text;
@@ -41,7 +76,8 @@ TEST(Names, OsuShortAndLongNamesMeanTheSame) {
   EXPECT_EQ(dtypeNamed("mpi_c_bool"), GOSS_BOOL);
   EXPECT_EQ(opNamed("mpi_lxor"), GOSS_LXOR);
   EXPECT_THROW((void)opNamed("xor"), std::invalid_argument);
-  EXPECT_EQ(benchmarkNames().size(), 17u);
+  EXPECT_EQ(benchmarkNames().collectives.size(), 13u);
+  EXPECT_EQ(benchmarkNames().messages.size(), 4u);
 }
 
 TEST(Median, OfOddAndEvenNumbersOfRounds) {
@@ -77,7 +113,7 @@ TEST(Report, PrintsTitlesOnceAndKeepsUntitledFieldsForJson) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(std::tmpfile(), &std::fclose);
   const std::string path = ::testing::TempDir() + "goss_bench_report.json";
   {
-    Report report(true, path, out.get());
+    Report report(true, {path, "", ""}, out.get());
     report.setContext({{"", "bench", std::string("allreduce")}});
     report.header({"title"});
     report.row(
@@ -101,8 +137,8 @@ TEST(Report, PrintsTitlesOnceAndKeepsUntitledFieldsForJson) {
 }
 
 TEST(Report, AFileThatCannotBeWrittenIsNamed) {
-  EXPECT_THROW(Report(true, "/nonexistent/file.json"), std::runtime_error);
-  EXPECT_NO_THROW(Report(false, "/nonexistent/file.json")) << "only rank 0 writes";
+  EXPECT_THROW(Report(true, {"/nonexistent/file.json", "", ""}), std::runtime_error);
+  EXPECT_NO_THROW(Report(false, {"/nonexistent/file.json", "", ""})) << "only rank 0 writes";
 }
 
 /// A library that corrupts one byte must be noticed from the outside: the row says Fail and the rank remembers.
@@ -119,7 +155,7 @@ TEST(Validation, AWrongElementMarksTheRunAsFailed) {
   GossEngine engine(comm, "");
   Options options;
   options.validate = true;
-  Report report(false, "");
+  Report report(false, {});
   Rank rank{engine, nullptr, options, report};
   std::vector<Field> fields;
   addValidation(rank, fields, totalWrong(rank, 0));

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
 
 namespace goss {
@@ -79,7 +80,12 @@ Option& Option::excludes(const Option& other) {
 }
 
 CommandLine::CommandLine(const std::string& description, const std::string& name)
-    : app_(std::make_shared<CLI::App>(description, name)) {}
+    : app_(std::make_shared<CLI::App>(description, name)) {
+  const auto version = [app = app_.get()] {
+    return std::filesystem::path(app->get_name()).filename().string() + " " GOSS_PROGRAM_VERSION;
+  };
+  app_->set_version_flag("--version", version, "print the version and exit");
+}
 
 template <typename T>
 Option CommandLine::option(const std::string& names, T& value, const std::string& description) {
@@ -101,10 +107,6 @@ Option CommandLine::flag(const std::string& names, bool& value, const std::strin
 void CommandLine::showDefaults() { app_->option_defaults()->always_capture_default(); }
 
 void CommandLine::lastValueHolds() { app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); }
-
-void CommandLine::version(const std::string& text) {
-  app_->set_version_flag("--version", text, "print the version and exit");
-}
 
 void CommandLine::configurationFile(const std::string& names, const std::string& description) {
   app_->set_config(names, "", description);
@@ -130,11 +132,20 @@ std::optional<CommandLine::Ending> CommandLine::parse(int argc, const char* cons
   try {
     app_->parse(argc, argv);
     return std::nullopt;
+  } catch (const CLI::RequiredError& error) {
+    // Whoever wrote --nosuch is told of that first.
+    const std::vector<std::string> unknown = app_->remaining(true);
+    if (!unknown.empty()) return endingOf(CLI::ExtrasError(app_->get_name(), unknown));
+    return endingOf(error);
   } catch (const CLI::ParseError& error) {
-    std::ostringstream text;
-    const int status = app_->exit(error, text, text);
-    return Ending{status, text.str()};
+    return endingOf(error);
   }
+}
+
+CommandLine::Ending CommandLine::endingOf(const CLI::ParseError& error) const {
+  std::ostringstream text;
+  const int status = app_->exit(error, text, text);
+  return {status, text.str()};
 }
 
 std::optional<int> CommandLine::parseOrPrint(int argc, const char* const* argv) {

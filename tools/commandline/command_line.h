@@ -14,6 +14,7 @@
 namespace CLI { // NOLINT(readability-identifier-naming): the name of the library
 class App;
 class Option;
+class ParseError;
 } // namespace CLI
 
 namespace goss {
@@ -57,13 +58,13 @@ class CommandLine {
     CLI::Option* option_;
   };
 
-  /// Why a program should end now: --help was given, or the command line is wrong.
+  /// Why a program should end now: --help or --version was given, or the command line is wrong.
   struct Ending {
-    int status = 0; ///< Exit status; 0 after --help.
+    int status = 0; ///< Exit status; 0 after --help and --version.
     std::string text;
   };
 
-  /// `name` is the program's in --help; "" takes it from the arguments.
+  /// `name` is the program's in --help and --version; "" takes it from the arguments.
   explicit CommandLine(const std::string& description, const std::string& name = "");
 
   /// T is int, long, unsigned long, double, std::string, or a std::vector of unsigned long or std::string.
@@ -76,8 +77,6 @@ class CommandLine {
   /// Options that are declared from now on may be repeated: the last value holds, so that a user can override what a
   /// script passes.
   void lastValueHolds();
-  /// `--version` prints this text; the status is 0.
-  void version(const std::string& text);
   /// `names` is an option that names a TOML file with values for the others: a key is a long name without its dashes.
   /// What the command line says counts more; unknown keys are errors.
   void configurationFile(const std::string& names, const std::string& description);
@@ -97,6 +96,8 @@ class CommandLine {
 
  private:
   explicit CommandLine(std::shared_ptr<CLI::App> app) : app_(std::move(app)) {}
+  [[nodiscard]] Ending endingOf(const CLI::ParseError& error) const;
+
   std::shared_ptr<CLI::App> app_; // a command shares the ownership of the program's app
 };
 

@@ -224,7 +224,7 @@ bool haveEqualSamples(const std::string& settings, const std::string& others) {
   });
 }
 
-ParsedCommandLine parseCommandLine(int argc, const char* const* argv, const std::string& version) {
+ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
   TrainOptions options;
   options.model.vocab = 0;
   CommandLine line(
@@ -241,7 +241,6 @@ ParsedCommandLine parseCommandLine(int argc, const char* const* argv, const std:
   addPipelineFlags(line, options);
   addOutputFlags(line, options);
   line.refuseNegativeNumbers();
-  line.version(version);
   line.configurationFile("--config",
                          "TOML file of flags without dashes, such as lr = 1e-3; the command line overrides it");
   if (const auto ending = line.parse(argc, argv))

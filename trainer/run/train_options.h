@@ -93,8 +93,7 @@ struct ParsedCommandLine {
   int exit_code = 0;
 };
 
-/// `version` is what --version prints.
-ParsedCommandLine parseCommandLine(int argc, const char* const* argv, const std::string& version = "goss-train");
+ParsedCommandLine parseCommandLine(int argc, const char* const* argv);
 
 } // namespace goss::trainer
 
