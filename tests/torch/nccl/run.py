@@ -1,0 +1,156 @@
+"""Torch's own NCCL backends over libnccl.so.2 and the CUDA stand-in of build/dev, for the preset nccl.
+
+    run.py                    everything; prints what fails, and "N passed, N failed" at the end
+    run.py --only EXPRESSION  scenarios whose name this regular expression finds
+"""
+
+import argparse
+import inspect
+import itertools
+import os
+import re
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.path.abspath(os.path.join(HERE, "..", "..", "..", "build", "dev"))
+PRELOADED = ("standin/libcuda.so.1", "standin/libcudart.so.13", "lib/nccl/libnccl.so.2")
+
+# What torch calls NCCL's default, the one before, and the one with a communicator for each pair of ranks.
+BACKENDS = ("nccl", "nccl-legacy", "nccl-lazy")
+MODES = {"one queue": {"CUDA_STANDIN_ONE_QUEUE": "1"}, "delay": {"CUDA_STANDIN_DELAY_US": "100"},
+         "one queue, delay": {"CUDA_STANDIN_ONE_QUEUE": "1", "CUDA_STANDIN_DELAY_US": "100"}, "tcp": {"GOSS_TRANSPORT": "tcp"},
+         "a device each": {"CUDA_STANDIN_DEVICES": "3"}, "non-blocking communicators": {"TORCH_NCCL_USE_COMM_NONBLOCKING": "1"}}
+# Torch's reasons: it asks the device for multicast.
+NOT_FOR = {"memory_of_the_library": ("nccl-legacy", "nccl-lazy")}
+
+# Torch ends a process without writing what it recorded.
+SOON = {"GOSS_SILENCE_MS": "2000", "TORCH_NCCL_DUMP_ON_TIMEOUT": "0", "TORCH_FR_BUFFER_SIZE": "0", "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "100",
+        "TORCH_NCCL_COORD_CHECK_MILSEC": "100"}
+LOST = r"lost rank 1|rank 1 was lost"
+FAULTS = {"killed": ({}, LOST), "stopped": ({}, LOST), "mismatched": ({}, r"does not match: .*rank 1 called all_reduce\(sum\) of 2000"),
+          "absent": ({"GOSS_TIMEOUT_MS": "3000"}, "rank 1 has not called it yet"), "absent_to_the_watchdog": ({}, "timed out|timeout"),
+          "device_lost": ({}, "rank 1: cuda device"), "without_memory_operations": ({"CUDA_STANDIN_MEMOPS": "0"}, "do not await values in memory"),
+          "recovered": ({"TORCH_NCCL_ASYNC_ERROR_HANDLING": "0"}, LOST)}
+STAYS = ("stopped", "absent", "absent_to_the_watchdog")  # the culprit does not end by itself
+
+
+class Count:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def add(self, title, begun, ranks, wrong, total):
+        """`wrong`: {check: problem}"""
+        self.passed += total - len(wrong)
+        self.failed += len(wrong)
+        print(f"{total - len(wrong):3} of {total}  {time.monotonic() - begun:5.1f} s  {title}", flush=True)
+        for check, problem in wrong.items():
+            print(f"---- {check}: {problem}")
+        for number in range(len(ranks.processes) if wrong else 0):
+            print(f"---- log of rank {number}, which ended with {ranks.codes[number]}\n{ranks.log(number)[-3000:]}")
+
+
+def functions(module):
+    return [one for name, one in vars(module).items() if inspect.isfunction(one) and one.__module__ == module.__name__ and not name.startswith("_")]
+
+
+def worlds():
+    """(backend, eager, ranks, mode): everything in the plain mode, and each mode with both backends, both starts and both sizes."""
+    yield from ((*one, "") for one in itertools.product(BACKENDS, (False, True), (2, 3)))
+    for backend, mode in itertools.product(BACKENDS[:2], MODES):
+        turn = BACKENDS.index(backend) + list(MODES).index(mode)
+        yield from ((backend, size % 2 == turn % 2, size, mode) for size in (2, 3))
+
+
+def run_checks(meeting, only, count):
+    import collectives  # pylint: disable=import-outside-toplevel
+    import groups  # pylint: disable=import-outside-toplevel
+    import rig  # pylint: disable=import-outside-toplevel
+    import torch.distributed as dist  # pylint: disable=import-outside-toplevel
+
+    for backend, eager, size, mode in worlds():
+        title = ", ".join(filter(None, (backend, "eager" if eager else "lazy", f"{size} ranks", mode)))
+        if not re.search(only, title):
+            continue
+        checks = [one for one in (*functions(collectives), *functions(groups)) if backend not in NOT_FOR.get(one.__name__, ())]
+
+        def body(rank, backend=backend, eager=eager, checks=checks):
+            rank.begin(backend, eager)
+            for check in checks:
+                rank.check(check)
+            dist.destroy_process_group()
+            rank.note("destroy_process_group")
+
+        begun = time.monotonic()
+        ranks = rig.Ranks(meeting, size, body, MODES.get(mode, {}))
+        ended = ranks.wait(150)
+        wrong = {}
+        for name in [*(check.__name__ for check in checks), "destroy_process_group"]:
+            said = [ranks.results(number).get(name, "not reached" if ended else "not reached in time") for number in range(size)]
+            if any(said):
+                wrong[name] = "\n".join(f"rank {number}: {problem}" for number, problem in enumerate(said) if problem)
+        if any("cuda stand-in" in ranks.log(number) for number in range(size)):
+            wrong["the stand-in complains of nothing"] = "a log below tells"
+        count.add(title, begun, ranks, wrong, len(checks) + 2)
+
+
+def run_fault(meeting, name, title, backend, variables):
+    """The ranks, and what is wrong: {check: problem}"""
+    import faults  # pylint: disable=import-outside-toplevel
+    import rig  # pylint: disable=import-outside-toplevel
+
+    def body(rank):
+        rank.backend = backend
+        getattr(faults, name)(rank)
+
+    more, culprit = FAULTS[name]
+    settings = {**SOON, **variables, **more}
+    failing = {**settings, "CUDA_STANDIN_FAIL_AT": "3000"} if name == "device_lost" else settings
+    ranks = rig.Ranks(meeting, 3, body, lambda number: failing if number == faults.CULPRIT else settings)
+    wrong = {}
+    if not ranks.wait(60, but=[faults.CULPRIT] if name in STAYS else []):
+        wrong["nobody hangs"] = f"{title}: some did not end"
+    for number in (0, 2):
+        said = ranks.results(number)
+        own = "\n".join(line for line in ranks.log(number).splitlines() if " gossamer rank " not in line)
+        if not re.search(culprit, own + said.get("raised", "")):
+            wrong["torch tells the culprit"] = f"rank {number}"
+        if said.get("read", "NaN") != "NaN":
+            wrong["nobody reads an old value"] = f"rank {number} read {said['read']}"
+        if ranks.codes[number] == 0 and "recovered" not in said:
+            wrong["nobody takes it for a success"] = f"rank {number}"
+    return ranks, wrong
+
+
+def run_faults(meeting, only, count):
+    for backend, (mode, variables), name in itertools.product(BACKENDS[:2], (("", {}), ("one queue", MODES["one queue"])), FAULTS):
+        title = ", ".join(filter(None, (backend, name.replace("_", " "), mode)))
+        if not re.search(only, title):
+            continue
+        begun = time.monotonic()
+        ranks, wrong = run_fault(meeting, name, title, backend, variables)
+        count.add(title, begun, ranks, wrong, 4)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    libraries = ":".join(os.path.join(BUILD, name) for name in PRELOADED)
+    if os.environ.get("LD_PRELOAD") != libraries:  # it is read when a process begins
+        os.environ.update(LD_PRELOAD=libraries, LD_LIBRARY_PATH=f"{BUILD}/standin:{BUILD}/lib", OMP_NUM_THREADS="1")
+        os.execv(sys.executable, [sys.executable, "-B", *sys.argv])
+    import rig  # pylint: disable=import-outside-toplevel
+
+    meeting, count = rig.Meeting(), Count()
+    try:
+        run_faults(meeting, options.only, count)
+        run_checks(meeting, options.only, count)
+    finally:
+        meeting.close()
+    print(f"{count.passed} passed, {count.failed} failed")
+    return 1 if count.failed or not count.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
