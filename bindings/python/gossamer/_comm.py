@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Tuple
 
 from . import _abi, _buffers, _waiting
 from ._counters import Counters
-from ._errors import Aborted, Error, InvalidArgument, Timeout, check, error_of, last_error
+from ._errors import Aborted, Error, InvalidArgument, Timeout, check, error_of, last_error, refuse_copy
 from ._library import library, take_bytes, take_text
 from ._neighbors import NeighborCollectives
 from ._options import OptionValue, int32, number_of, read
@@ -188,6 +188,8 @@ class Comm(NeighborCollectives):
                 self.abort(f"the block of the communicator was left by {kind.__name__}")
             return
         self.close()
+
+    __copy__ = __reduce__ = refuse_copy
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None and os is not None:
@@ -584,6 +586,7 @@ def _in_child() -> None:
     for comm in list(_alive):
         comm._lock = threading.RLock()
         comm._blocked = 0
+        comm._watchers.clear()  # an event loop's descriptors are the parent's too: taking one out would end its watch there
 
 
 atexit.register(_close_all)

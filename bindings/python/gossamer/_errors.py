@@ -1,7 +1,7 @@
 """Errors of the library as exceptions."""
 
 import re
-from typing import Dict, Optional, Type
+from typing import Dict, NoReturn, Optional, Type
 
 from . import _abi
 from ._library import library
@@ -130,3 +130,8 @@ def check(status: int) -> None:
     """Raises the exception of a status that is not success."""
     if status:
         raise last_error(status)
+
+
+def refuse_copy(self: object) -> NoReturn:
+    """What copy and pickle call of objects that own something in the library."""
+    raise TypeError(f"a {type(self).__name__} can neither be copied nor pickled; make another one")

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Op
 
 from . import _abi, _buffers, _waiting
 from ._comm import _LONGEST_CLOSE, Comm
-from ._errors import Aborted, InvalidArgument, Unsupported, check
+from ._errors import Aborted, InvalidArgument, Unsupported, check, refuse_copy
 from ._library import library, take_bytes
 from ._world import init
 
@@ -39,6 +39,7 @@ class _Tensor:
         self.parameter = parameter
         self.gradient = gradient
         self.is_torch = hasattr(parameter, "requires_grad")
+        self._read: Optional[Tuple[int, int]] = None  # place and version of the gradient of autograd that was read
 
     def lend_gradient(self) -> None:
         """Makes the memory in which the library finds the gradient: autograd puts it into other tensors from step to step."""
@@ -54,6 +55,15 @@ class _Tensor:
             self.gradient.zero_()
         elif found.data_ptr() != self.gradient.data_ptr():
             self.gradient.copy_(found.detach())
+        self._read = self._place_of_gradient()
+
+    def has_changed(self) -> bool:
+        """Whether the program has written to autograd's gradient, or replaced it, since it was read."""
+        return self.is_torch and self._read != self._place_of_gradient()
+
+    def _place_of_gradient(self) -> Optional[Tuple[int, int]]:
+        found = self.parameter.grad
+        return None if found is None else (found.data_ptr(), found._version)
 
     def show_gradient(self) -> None:
         """Gives the optimizer the exchanged gradient."""
@@ -98,9 +108,9 @@ class Synchronizer:
         ...                        # the usual loop: zero_grad(), backward(), optimizer.step()
         sync.finish()              # all ranks hold the same parameters
 
-    With ``optimizer`` each ``optimizer.step()`` first exchanges gradients and then synchronizes parameters, as the method wants;
-    without it the loop calls gradients() before and step() after its own update. All calls are collective: every rank makes them,
-    in the same order.
+    With ``optimizer`` each ``optimizer.step()`` first exchanges gradients and then synchronizes parameters, as the method wants, and
+    the optimizer keeps the synchronizer alive; a program that clips gradients calls gradients() before that. Without it the loop
+    calls gradients() before and step() after its own update. All calls are collective: every rank makes them, in the same order.
 
     ``named``: pairs of name and parameter (torch; those that do not require a gradient are left out), or triples of name, array
     and gradient (numpy and other buffers), in the order of the forward pass, float32, in host memory. They belong to the
@@ -127,6 +137,7 @@ class Synchronizer:
         self._comm._dependents.add(self)
         self._hooks: List[Any] = []
         self._told: "set[int]" = set()  # tensors whose gradients the library has in this step
+        self._has_gradients = False  # gradients() has been called in this step
         self._is_holding = False
         self._is_begun = False
         self._optimizer = optimizer
@@ -159,15 +170,24 @@ class Synchronizer:
         self._short(library.goss_sync_gradient_ready, index)
 
     def gradients(self) -> None:
-        """Collective, after the backward pass: all gradients are exchanged, where the method does so."""
+        """Collective, after the backward pass: all gradients are exchanged, where the method does so. From then on they may be
+        clipped or unscaled; with ``optimizer``, its step() does not exchange them again. If there is no update in this step, such as
+        when torch's GradScaler has found infinities, call step() all the same."""
+        self._open()
+        if self._has_gradients:
+            return
         self._begin_step()
         self._check_places()
         if self.exchanges_gradients:
             for index, tensor in enumerate(self._tensors):
                 if index not in self._told:
                     tensor.read_gradient()
+                elif tensor.has_changed():
+                    raise InvalidArgument(f"the gradient of {tensor.name} was changed after backward(), which has begun to exchange it; "
+                                          "call gradients() of the synchronizer before gradients are clipped, unscaled or replaced")
         self._long(library.goss_sync_gradients)
         self._told.clear()
+        self._has_gradients = True
         if self.exchanges_gradients:
             for tensor in self._tensors:
                 tensor.show_gradient()
@@ -178,6 +198,7 @@ class Synchronizer:
         self._check_places()
         self._long(library.goss_sync_step)
         self._is_begun = False
+        self._has_gradients = False
 
     def finish(self) -> None:
         """Collective: applies what is in flight, and averages the parameters if they differ. Training may go on."""
@@ -245,6 +266,7 @@ class Synchronizer:
         self._hooks.clear()
         if self._optimizer is not None and self._unwrapped is not None:
             self._optimizer.step, self._unwrapped = self._unwrapped, None
+            del self._optimizer.gossamer_synchronizer
         if self._owns_comm and not self._comm.is_closed:
             self._comm._dependents.discard(self)
             self._comm.close()
@@ -303,6 +325,9 @@ class Synchronizer:
     def _import(self, states: List[Dict[str, Any]]) -> None:
         contents = [bytes(state["bytes"]) for state in states]
         if len(states) == 1 and states[0]["ranks"] == self._comm.size:
+            if states[0]["rank"] != self._comm.rank:
+                raise InvalidArgument(f"Synchronizer: the state is rank {states[0]['rank']}'s, and this is rank {self._comm.rank}; every "
+                                      "rank saves and loads its own")
             self._short(library.goss_sync_import, contents[0], len(contents[0]))
             return
         texts = [ctypes.create_string_buffer(content, len(content)) for content in contents]
@@ -319,9 +344,9 @@ class Synchronizer:
         """Autograd has accumulated the gradient of a tensor."""
         if self._is_holding or self._handle is None:
             return
-        if index in self._told:
+        if index in self._told or self._has_gradients:
             raise InvalidArgument(f"the gradient of {self._tensors[index].name} was computed twice in a step and may be on its way "
-                                  "already; put all backward passes of a step but the last into 'with sync.no_sync():'")
+                                  "already; put all backward passes of a step but the last into 'with sync.no_sync():', and end every step by step()")
         self._begin_step()
         self._tensors[index].read_gradient()
         self._told.add(index)
@@ -334,29 +359,33 @@ class Synchronizer:
         self._is_begun = True
 
     def _wrap(self, optimizer: Any) -> None:
-        """Puts the exchanges around optimizer.step()."""
+        """Puts the exchanges around optimizer.step(). The optimizer then refers to the synchronizer: without it, its steps would
+        change the parameters of this rank alone."""
+        former = getattr(optimizer, "gossamer_synchronizer", None)
+        if former is not None:
+            if former._handle is not None:
+                raise InvalidArgument("Synchronizer: the optimizer belongs to another synchronizer; close() that one before")
+            former.close()
         original = optimizer.step
-        self._unwrapped = original
-        this = weakref.ref(self)
 
         @functools.wraps(original)
         def step(_: Any, closure: Any = None, **keywords: Any) -> Any:
-            sync = this()
-            if sync is None or sync._handle is None:
-                return original(closure, **keywords) if closure is not None else original(**keywords)
             if closure is not None:
                 raise Unsupported("Synchronizer: an optimizer that computes gradients itself (closure) cannot be synchronized; call "
                                   "backward() before step()")
-            sync.gradients()
+            self.gradients()
             result = original(**keywords)
-            sync.step()
+            self.step()
             return result
 
+        self._unwrapped = original
         optimizer.step = types.MethodType(step, optimizer)
+        optimizer.gossamer_synchronizer = self
 
     def _open(self) -> int:
         if self._handle is None:
-            raise Aborted("the synchronizer is closed; make another one")
+            raise Aborted("the communicator of the synchronizer is gone, or it was closed; make another one (close() gives the optimizer "
+                          "its own step() back)")
         return self._handle
 
     @contextlib.contextmanager
@@ -395,7 +424,9 @@ class Synchronizer:
         self._in_call.release()
         self._lent = []
         self._told.clear()
-        self._is_begun = False
+        self._is_begun = self._has_gradients = False
+
+    __copy__ = __reduce__ = refuse_copy
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:

@@ -5,7 +5,7 @@ import json
 from typing import Any, Dict, List, NamedTuple, Tuple
 
 from . import _abi
-from ._errors import check
+from ._errors import check, refuse_copy
 from ._library import library, take_text
 
 __all__ = ["Neighborhood", "Topology"]
@@ -37,6 +37,8 @@ class Topology:
     def __init__(self, spec: str, ranks: int) -> None:
         self._handle = ctypes.c_void_p()
         check(library.goss_topology_create(spec.encode(), ranks, self._handle))
+
+    __copy__ = __reduce__ = refuse_copy
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) and library is not None:

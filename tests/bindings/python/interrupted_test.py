@@ -1,7 +1,9 @@
 """A communicator stays usable when signal handlers, finalizers or wrong calls interrupt a call halfway."""
 
 import asyncio
+import copy
 import os
+import pickle
 import signal
 import threading
 import time
@@ -116,9 +118,8 @@ class Interrupted(unittest.TestCase):
         threads = [threading.Thread(target=asyncio.run, args=(receive(tag),)) for tag in (1, 2)]
         for thread in threads:
             thread.start()
-        while len(comm._pending) < 2:
+        while sum(len(watcher._waiting) for watcher in list(comm._watchers.values())) < 2:
             time.sleep(0.01)
-        time.sleep(0.05)
         watchers = list(comm._watchers.values())
         for tag in (1, 2):
             comm.send(b"x", 0, tag)
@@ -129,6 +130,35 @@ class Interrupted(unittest.TestCase):
         threading.Timer(0.05, comm.send, (b"x", 0, 3)).start()
         asyncio.run(receive(3))
         self.assertEqual(len(comm._watchers), 1)  # those of closed loops are forgotten
+
+    def test_a_child_of_fork_leaves_the_loop_of_its_parent_alone(self):
+        comm = self.comm
+
+        async def receive():
+            first = comm.recv(bytearray(1), 0, 6, async_op=True)
+            asyncio.get_running_loop().call_later(0.05, comm.send, b"x", 0, 6)
+            await first  # from now on the loop waits for the descriptor instead of polling
+            waiting = asyncio.ensure_future(self.awaited(comm.recv(bytearray(1), 0, 7, async_op=True)))
+            await asyncio.sleep(0.05)
+            child = os.fork()
+            if child == 0:
+                comm._destroy()
+                os._exit(0)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            comm.send(b"x", 0, 7)
+            return (await asyncio.wait_for(waiting, 10)).tag
+
+        self.assertEqual(asyncio.run(receive()), 7)
+
+    @staticmethod
+    async def awaited(request):
+        return await request
+
+    def test_what_owns_a_handle_is_not_copied(self):
+        for one in (self.comm, gossamer.Topology("ring", 4)):
+            for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "can neither be copied nor pickled"):
+                    copied(one)
 
     def test_a_block_left_by_an_exception_raises_that_one(self):
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):

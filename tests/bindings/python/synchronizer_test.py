@@ -1,5 +1,6 @@
 """Synchronizers in torch against their definitions."""
 
+import gc
 import re
 import unittest
 
@@ -111,6 +112,15 @@ def every_method(comm):
     sync.close()
 
 
+def refused(error, words, call):
+    try:
+        call()
+    except error as found:
+        assert words.lower() in found.text.lower(), found
+    else:
+        raise AssertionError(words)
+
+
 def other_uses(comm):
     import numpy as np  # pylint: disable=import-outside-toplevel
 
@@ -143,15 +153,55 @@ def other_uses(comm):
     sync.step()
     model[0].weight.data = model[0].weight.data.clone()
     for call in (sync.gradients, sync.step, sync.finish):
-        try:
-            call()
-            raise AssertionError("it has moved")
-        except gossamer.InvalidArgument as error:
-            assert "0.weight has moved" in error.text, error
+        refused(gossamer.InvalidArgument, "0.weight has moved", call)
     spec = str(sync.spec)
     sync.close()
     rubbish = [bytes(len(spec)) for _ in range(1000)]
     assert sync.spec == spec and rubbish
+
+    # clipped gradients: after the exchange, or not at all
+    model, optimizer, sync = make(comm, "ddp", lr=1.0)
+    before = flat(model)
+    loss_of(model, comm.rank, 0).backward()
+    sync.gradients()
+    exchanged = [one.grad.clone() for one in model.parameters()]
+    sync.gradients()  # they have been exchanged
+    assert all(torch.equal(one.grad, seen) for one, seen in zip(model.parameters(), exchanged))
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+    optimizer.step()
+    assert (flat(model) - before).norm() < 1.01e-3
+    for set_to_none in (True, False):
+        optimizer.zero_grad(set_to_none=set_to_none)
+        loss_of(model, comm.rank, 1).backward()
+        sync.gradients()
+        sync.step()  # a step without an update
+    loss_of(model, comm.rank, 2).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+    refused(gossamer.InvalidArgument, "was changed after backward", optimizer.step)
+    sync.close()
+
+    # an optimizer keeps its synchronizer, and makes no step alone when that has lost its communicator
+    model = network(seed=comm.rank)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    own = comm.dup()
+    gossamer.Synchronizer(model.named_parameters(), "ddp", optimizer=optimizer, comm=own)
+    gc.collect()
+    loss_of(model, comm.rank, 0).backward()
+    optimizer.step()
+    everyone = torch.zeros(comm.size, len(flat(model)))
+    comm.all_gather(flat(model), everyone)
+    assert (everyone == everyone[0]).all()
+    refused(gossamer.InvalidArgument, "belongs to another", lambda: gossamer.Synchronizer(
+        model.named_parameters(), "ddp", optimizer=optimizer, comm=own))
+    own.close()
+    refused(gossamer.Aborted, "make another one", optimizer.step)
+    with gossamer.Synchronizer(model.named_parameters(), "diloco:h=2", optimizer=optimizer, comm=comm) as sync:
+        optimizer.zero_grad()
+        loss_of(model, comm.rank, 0).backward()
+        optimizer.step()
+        other = {**sync.state_dict(), "rank": (comm.rank + 1) % comm.size}
+        refused(gossamer.InvalidArgument, "every rank saves and loads its own", lambda: sync.load_state_dict(other))
+    optimizer.step()  # its own again
 
     # accumulated gradients
     model = network()
@@ -160,25 +210,13 @@ def other_uses(comm):
     with sync.no_sync():
         loss_of(model, comm.rank, 0).backward()
     loss_of(model, comm.rank, 1).backward()
-    try:
-        loss_of(model, comm.rank, 2).backward()
-        raise AssertionError("it was computed twice")
-    except gossamer.InvalidArgument as error:
-        assert "no_sync" in error.text
+    refused(gossamer.InvalidArgument, "no_sync", lambda: loss_of(model, comm.rank, 2).backward())
     sync.close()
     optimizer.step()  # its own again
 
     for spec, error, words in (("nosuch", gossamer.InvalidArgument, "nosuch"), ("diloco:k=3", gossamer.InvalidArgument, "k")):
-        try:
-            gossamer.Synchronizer(model.named_parameters(), spec, comm=comm)
-            raise AssertionError(spec)
-        except error as refused:
-            assert words in refused.text
-    try:
-        gossamer.Synchronizer(network().double().named_parameters(), comm=comm)
-        raise AssertionError("float64")
-    except gossamer.Unsupported as refused:
-        assert "float32" in refused.text.lower()
+        refused(error, words, lambda spec=spec: gossamer.Synchronizer(model.named_parameters(), spec, comm=comm))
+    refused(gossamer.Unsupported, "float32", lambda: gossamer.Synchronizer(network().double().named_parameters(), comm=comm))
     sync = gossamer.Synchronizer(model.named_parameters(), "ddp", comm=comm)
     comm.barrier()
     if comm.rank == 0:

@@ -335,11 +335,11 @@ class Collectives:
     # ---- Messages ----
 
     def send(self, tensors: Tensors, dst: int, tag: int = 0) -> GroupWork:
-        return self._work([self._comm.send(as_moved(contiguous(tensors[0])), dst, tag, async_op=True)], [])
+        return self._work([self._comm.send(as_moved(contiguous(tensors[0])), dst, tag, **self._keywords(None))], [])
 
     def recv(self, tensors: Tensors, src: int, tag: int = 0) -> GroupWork:
         got = written(tensors[0])
-        request = self._comm.recv(as_moved(got), src, tag, async_op=True)
+        request = self._comm.recv(as_moved(got), src, tag, **self._keywords(None))
         return self._work([request], list(tensors), copies([(tensors[0], got)]))
 
     def recv_anysource(self, tensors: Tensors, tag: int = 0) -> GroupWork:

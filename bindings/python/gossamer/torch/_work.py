@@ -16,7 +16,17 @@ from .._errors import Error, Timeout
 from .._request import Request
 
 _PAUSE = 0.001
-_OWN_REFERENCES = 3  # references to a work that Completer alone keeps: of its dictionary, a variable, and getrefcount()'s argument
+
+
+def _own_references() -> int:
+    """What sys.getrefcount() gives for a work that Completer alone keeps, in its dictionary and a variable: Python 3.14 counts an
+    argument no more."""
+    kept = {0: object()}
+    one = kept[0]
+    return sys.getrefcount(one)
+
+
+_OWN_REFERENCES = _own_references()
 
 
 def seconds(timeout: Any) -> Optional[float]:
