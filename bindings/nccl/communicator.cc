@@ -60,7 +60,7 @@ void ncclComm::started(const Result<goss_comm_t>& made) {
 
 ncclResult_t ncclComm::state() const {
   const auto now = static_cast<ncclResult_t>(state_.load());
-  if (now != ncclSuccess || revoked || order == nullptr) return now;
+  if (now != ncclSuccess || revoked || shrunk || order == nullptr) return now;
   const Status failure = order->failure();
   return failure.isOk() ? ncclSuccess : goss::nccl::resultOf(failure.kind());
 }
@@ -79,6 +79,7 @@ ncclResult_t ncclComm::ready(const char* call) const {
   if (now == ncclInProgress)
     return refuse(ncclInvalidUsage, "the communicator is not ready; poll ncclCommGetAsyncError until it is");
   if (revoked) return refuse(ncclInvalidUsage, "the communicator was revoked; destroy, split or shrink it");
+  if (shrunk) return refuse(ncclInvalidUsage, "the communicator was shrunk, which ended it; destroy it");
   if (finalized) return refuse(ncclInvalidUsage, "the communicator was finalized; destroy it");
   if (suspended) return refuse(ncclInvalidUsage, "the communicator is suspended; call ncclCommResume");
   return now == ncclSuccess ? now : refuse(now, text());

@@ -55,6 +55,7 @@ struct ncclComm {
   std::thread starter;
   std::atomic<bool> finalized{false};
   std::atomic<bool> revoked{false};
+  std::atomic<bool> shrunk{false}; ///< With NCCL_SHRINK_ABORT.
   std::atomic<bool> aborted{false};
   std::atomic<bool> suspended{false};
 

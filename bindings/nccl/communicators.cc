@@ -143,12 +143,15 @@ ncclResult_t ncclCommShrink(ncclComm_t handle, int* excluded, int count, ncclCom
   const std::vector<int> without(excluded, excluded + std::max(count, 0));
   if (without.empty() || std::find(without.begin(), without.end(), parent->rank.load()) != without.end())
     return refuse(ncclInvalidArgument, "ncclCommShrink: it excludes a rank or more, and those do not call it");
-  const bool abort = (flags & NCCL_SHRINK_ABORT) != 0 || parent->revoked;
+  const bool abort = (flags & NCCL_SHRINK_ABORT) != 0 || parent->revoked || parent->shrunk;
   if (!abort)
     if (const ncclResult_t result = parent->ready("ncclCommShrink"); result != ncclSuccess) return result;
   if (parent->state() == ncclInProgress || parent->order == nullptr)
     return refuse(ncclInvalidUsage, "ncclCommShrink: the communicator was never ready");
-  if (abort) parent->abort(fmt::format("rank {} shrinks the communicator", parent->rank.load()));
+  if (abort) {
+    parent->shrunk = true; // PyTorch takes an error of the old communicator behind the call for one of the call's.
+    parent->abort(fmt::format("rank {} shrinks the communicator", parent->rank.load()));
+  }
   return makeOf(parent, out, config, [=] { return goss::nccl::shrink(*parent, without, abort); });
 }
 
@@ -184,6 +187,7 @@ ncclResult_t ncclCommGrow(ncclComm_t handle, int ranks, const ncclUniqueId* id, 
 ncclResult_t ncclCommFinalize(ncclComm_t handle) {
   const auto comm = find(handle, "ncclCommFinalize");
   if (comm == nullptr) return ncclInvalidArgument;
+  if (comm->shrunk) return ncclSuccess; // its calls have ended
   if (const ncclResult_t result = comm->ready("ncclCommFinalize"); result != ncclSuccess) return result;
   comm->order->drain();
   comm->finalized = true;

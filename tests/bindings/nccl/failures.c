@@ -1,5 +1,5 @@
 // What a failure leaves: an error that names who is to blame, and no old number in any result.
-// failures killed | stopped | mismatch | message | abort | revoke | device
+// failures killed | stopped | mismatch | message | abort | revoke | shrink | device
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
@@ -140,6 +140,30 @@ static void revoked(Rank* rank) {
   OK(ncclCommDestroy(comm));
 }
 
+/// Those that are left after a loss shrink the communicator, and go on in the new one.
+static void shrunk(Rank* rank) {
+  int lost = 1;
+  if (rank->rank == lost) raise(SIGKILL);
+  const float* data = begun(rank);
+  CHECK(failed(rank->comm) == ncclRemoteError);
+  ncclComm_t comm = NULL;
+  OK(ncclCommShrink(rank->comm, &lost, 1, &comm, NULL, NCCL_SHRINK_ABORT));
+  ncclResult_t state = ncclRemoteError;
+  OK(ncclCommGetAsyncError(rank->comm, &state));
+  CHECK(state == ncclSuccess);
+  OK(ncclCommFinalize(rank->comm));
+  finish(rank->stream);
+  CHECK(spoiled(data));
+  float* next = deviceFloats(kCount);
+  fill(next, kCount, 3, 0);
+  OK(ncclAllReduce(next, next, kCount, ncclFloat32, ncclSum, comm, rank->stream));
+  finish(rank->stream);
+  float sums[kCount];
+  get(sums, next, sizeof sums);
+  CHECK(sums[0] == 6);
+  OK(ncclCommDestroy(comm));
+}
+
 /// A device fails on rank 1 (GOSS_TEST_FAIL_AT): the others are told whose.
 static void deviceLost(Rank* rank) {
   float* data = deviceFloats(kCount);
@@ -162,5 +186,6 @@ int main(int argc, char** argv) {
   if (strcmp(how, "message") == 0) return runRanks(2, -1, tooLong);
   if (strcmp(how, "abort") == 0) return runRanks(2, -1, aborted);
   if (strcmp(how, "revoke") == 0) return runRanks(3, -1, revoked);
+  if (strcmp(how, "shrink") == 0) return runRanks(3, 1, shrunk);
   return strcmp(how, "device") == 0 ? runRanks(2, -1, deviceLost) : 2;
 }

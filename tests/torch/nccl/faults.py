@@ -110,3 +110,19 @@ def recovered(rank):
     _begin(rank)
     rank.note("recovered")
     dist.destroy_process_group()
+
+
+def shrunk(rank):
+    """Torch itself makes a group of those that are left."""
+    data = _begin(rank)
+    if rank.number == CULPRIT:
+        os.kill(os.getpid(), signal.SIGKILL)
+    dist.all_reduce(data, async_op=True)
+    time.sleep(0.5)
+    dist.shrink_group([CULPRIT], shrink_flags=1)
+    rank.note("read", "NaN" if data.cpu().isnan().all() else "something else")
+    after = on_device(numbers(rank.number))
+    dist.all_reduce(after)
+    same(after, numbers(0) + numbers(2))
+    rank.note("recovered")
+    dist.destroy_process_group()
