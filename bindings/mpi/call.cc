@@ -28,7 +28,7 @@ int runBlocking(const char* function, const Found& found, Operation& operation) 
   Outcome outcome;
   {
     const Blocked here;
-    outcome = outcomeOf(operation.start(found.communicator->goss(), nullptr));
+    outcome = operation.start(found.communicator->goss(), nullptr);
   }
   if (outcome.status == GOSS_SUCCESS) operation.finish();
   record(function, "", operation.bytes(), began);

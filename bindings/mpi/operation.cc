@@ -10,12 +10,15 @@ namespace goss::interposer {
 
 namespace {
 
-/// MPI counts bytes of packed data in an int: longer blocks are packed in parts of whole elements.
+/// MPI counts bytes of packed data in an int.
+constexpr std::size_t kLongestPacked = INT_MAX / 2;
+
+/// Longer blocks are packed in parts of whole elements.
 template <class Part>
 void inParts(const Block& block, const Part& part) {
   const TypeFacts facts = factsOf(block.type);
   if (facts.bytes == 0) return;
-  const std::size_t most = std::max<std::size_t>(1, (INT_MAX / 2) / facts.bytes);
+  const std::size_t most = std::max<std::size_t>(1, kLongestPacked / facts.bytes);
   for (std::size_t done = 0; done < block.count; done += most) {
     const std::size_t count = std::min(most, block.count - done);
     part(static_cast<std::byte*>(block.at) + static_cast<MPI_Aint>(done) * facts.extent, done * facts.bytes,
@@ -113,8 +116,13 @@ Operation::~Operation() {
 
 Block Operation::kept(const Block& block) {
   if (bytesOf(block) == 0 || factsOf(block.type).is_contiguous) return {block.at, bytesOf(block), MPI_BYTE};
+  if (factsOf(block.type).bytes > kLongestPacked)
+    refusal_ =
+        "one element of a derived type has more than 1 GiB with gaps in it; use a shorter type and a higher count";
+  // Unlike a duplicate, it calls no attribute function of the program's.
   MPI_Datatype own = MPI_DATATYPE_NULL;
-  PMPI_Type_dup(block.type, &own);
+  PMPI_Type_contiguous(1, block.type, &own);
+  PMPI_Type_commit(&own);
   types_.push_back(own);
   return {block.at, block.count, own};
 }
@@ -206,6 +214,7 @@ Layout Operation::outputs(const std::vector<Block>& blocks) {
 }
 
 void Operation::prepare() {
+  if (refusal_ != nullptr) return;
   for (const Copy& each : before_)
     pack(each.block, each.packed);
   for (const auto& [from, to] : local_) {
@@ -213,6 +222,11 @@ void Operation::prepare() {
     pack(from, between.data());
     unpack(between.data(), to);
   }
+}
+
+Outcome Operation::start(goss_comm_t comm, goss_request_t* request) {
+  if (refusal_ != nullptr) return {GOSS_ERR_UNSUPPORTED, refusal_};
+  return outcomeOf(post_(comm, request));
 }
 
 void Operation::finish() {

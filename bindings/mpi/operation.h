@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/mpi/progress.h"
 #include "gossamer/gossamer.h"
 
 namespace goss::interposer {
@@ -72,10 +73,13 @@ class Operation {
   /// What start calls. It keeps nothing of the program's but buffers.
   void setPost(std::function<goss_status(goss_comm_t, goss_request_t*)> post) { post_ = std::move(post); }
 
+  /// Why it cannot be started, for people; null: it can.
+  const char* refusal() const { return refusal_; }
+
   /// First packs, in MPI; then calls Gossamer, where `request` null means that it waits for the end. A persistent
   /// operation is started again after it was finished.
   void prepare();
-  goss_status start(goss_comm_t comm, goss_request_t* request) { return post_(comm, request); }
+  Outcome start(goss_comm_t comm, goss_request_t* request);
   /// Puts results where the program wants them, once the request has succeeded.
   void finish();
 
@@ -100,6 +104,7 @@ class Operation {
   std::vector<std::pair<Block, Block>> local_;
   std::vector<std::unique_ptr<std::byte[]>> scratch_;
   std::vector<MPI_Datatype> types_;
+  const char* refusal_ = nullptr;
   std::uint64_t bytes_in_ = 0;
   std::uint64_t bytes_out_ = 0;
 };

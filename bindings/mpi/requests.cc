@@ -56,10 +56,17 @@ int query(void*, MPI_Status* status) {
   return MPI_SUCCESS;
 }
 
+/// What a generalized request keeps until MPI frees it. Its own copy of the handle: by then the thread that waited for
+/// it may have set Pending::active to null.
+struct Generalized {
+  Shared pending;
+  MPI_Request handle = MPI_REQUEST_NULL;
+};
+
 /// MPI calls it before another request can get the same handle.
 int released(void* state) {
-  const std::unique_ptr<Shared> pending(static_cast<Shared*>(state));
-  if ((*pending)->persistent == MPI_REQUEST_NULL) erase((*pending)->active, *pending);
+  const std::unique_ptr<Generalized> request(static_cast<Generalized*>(state));
+  if (request->pending->persistent == MPI_REQUEST_NULL) erase(request->handle, request->pending);
   return MPI_SUCCESS;
 }
 
@@ -104,9 +111,11 @@ Outcome start(const Shared& pending) {
   pending->started = Clock::now();
   pending->outcome = {};
   pending->operation->prepare();
-  const goss_status status = pending->operation->start(pending->communicator->goss(), &pending->request);
-  if (status != GOSS_SUCCESS) return outcomeOf(status);
-  PMPI_Grequest_start(query, released, cancel, new Shared(pending), &pending->active);
+  Outcome outcome = pending->operation->start(pending->communicator->goss(), &pending->request);
+  if (outcome.status != GOSS_SUCCESS) return outcome;
+  auto* const request = new Generalized{pending};
+  PMPI_Grequest_start(query, released, cancel, request, &request->handle);
+  pending->active = request->handle;
   if (pending->persistent == MPI_REQUEST_NULL) insert(pending->active, pending);
   const std::lock_guard lock(started().mutex);
   started().all.push_back(pending);

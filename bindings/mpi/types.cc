@@ -10,7 +10,8 @@ namespace goss::interposer {
 
 namespace {
 
-/// Larger ones count as not contiguous: they are packed, which is always right.
+/// Larger ones are not tried. They are packed, which is always right, unless their structure tells that they need not
+/// be.
 constexpr MPI_Aint kLargestTried = 1 << 20;
 
 /// Whether MPI_Pack leaves every byte of one dense element where it is. Each byte is told by four patterns.
@@ -27,6 +28,61 @@ bool packsInOrder(MPI_Datatype type, int bytes) {
   return true;
 }
 
+struct Envelope {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+};
+
+Envelope envelopeOf(MPI_Datatype type) {
+  Envelope envelope;
+  PMPI_Type_get_envelope(type, &envelope.integers, &envelope.addresses, &envelope.types, &envelope.combiner);
+  return envelope;
+}
+
+/// From what a type was made, and how. Frees the types that it holds, unless MPI has named them.
+class Structure {
+ public:
+  explicit Structure(MPI_Datatype type) {
+    const Envelope envelope = envelopeOf(type);
+    combiner_ = envelope.combiner;
+    if (isNamed()) return;
+    integers_.resize(static_cast<std::size_t>(envelope.integers));
+    addresses_.resize(static_cast<std::size_t>(envelope.addresses));
+    types_.resize(static_cast<std::size_t>(envelope.types));
+    PMPI_Type_get_contents(type, envelope.integers, envelope.addresses, envelope.types, integers_.data(),
+                           addresses_.data(), types_.data());
+  }
+  ~Structure() {
+    for (MPI_Datatype& each : types_)
+      if (envelopeOf(each).combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&each);
+  }
+  Structure(const Structure&) = delete;
+  Structure& operator=(const Structure&) = delete;
+
+  [[nodiscard]] bool isNamed() const { return combiner_ == MPI_COMBINER_NAMED; }
+  /// Whether it is a row of elements without gaps: contiguous types and structs, the way to counts above 2^31.
+  [[nodiscard]] bool isRow() const {
+    if (combiner_ == MPI_COMBINER_CONTIGUOUS || combiner_ == MPI_COMBINER_DUP) return factsOf(types_[0]).is_contiguous;
+    if (combiner_ != MPI_COMBINER_STRUCT) return false;
+    MPI_Aint end = 0;
+    for (std::size_t i = 0; i < types_.size(); ++i) {
+      const TypeFacts facts = factsOf(types_[i]);
+      if (integers_[i + 1] == 0 || facts.bytes == 0) continue;
+      if (!facts.is_contiguous || addresses_[i] != end) return false;
+      end += integers_[i + 1] * static_cast<MPI_Aint>(facts.bytes); // the first integer is the number of blocks
+    }
+    return true;
+  }
+
+ private:
+  int combiner_ = MPI_COMBINER_NAMED;
+  std::vector<int> integers_;
+  std::vector<MPI_Aint> addresses_;
+  std::vector<MPI_Datatype> types_;
+};
+
 TypeFacts examine(MPI_Datatype type) {
   MPI_Count bytes = 0;
   MPI_Count lower = 0;
@@ -41,14 +97,10 @@ TypeFacts examine(MPI_Datatype type) {
   facts.extent = static_cast<MPI_Aint>(extent);
   if (bytes == 0) return {0, facts.extent, true};
   const bool is_dense = lower == 0 && true_lower == 0 && extent == bytes && true_extent == bytes;
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = MPI_COMBINER_NAMED;
-  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  const bool is_named = combiner == MPI_COMBINER_NAMED;
-  const bool is_tried = !is_named && bytes <= kLargestTried;
-  facts.is_contiguous = is_dense && (is_named || (is_tried && packsInOrder(type, static_cast<int>(bytes))));
+  if (!is_dense) return facts;
+  const Structure structure(type);
+  facts.is_contiguous = structure.isNamed() || structure.isRow() ||
+                        (bytes <= kLargestTried && packsInOrder(type, static_cast<int>(bytes)));
   return facts;
 }
 
@@ -142,8 +194,9 @@ std::optional<goss_op> opOf(MPI_Op op) {
 } // namespace
 
 TypeFacts factsOf(MPI_Datatype type) {
-  // Without the lock two threads could set the attribute, and the second would free what the first may be reading.
-  static std::mutex& mutex = *new std::mutex;
+  // Without the lock two threads could set the attribute, and the second would free what the first may be reading. A
+  // type is examined by way of those that it holds.
+  static std::recursive_mutex& mutex = *new std::recursive_mutex;
   const std::lock_guard lock(mutex);
   void* cached = nullptr;
   int is_cached = 0;

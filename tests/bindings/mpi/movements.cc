@@ -246,10 +246,78 @@ void swapped(MPI_Comm comm) {
   OK(MPI_Type_free(&type));
 }
 
+/// How programs send more elements than an int counts: one element of a struct of chunks and what is left. With `gap`
+/// it is not dense.
+void longElement(MPI_Comm comm, std::size_t bytes, int chunk, bool gap) {
+  const auto chunks = static_cast<int>(bytes / static_cast<std::size_t>(chunk));
+  const auto rest = static_cast<int>(bytes % static_cast<std::size_t>(chunk));
+  MPI_Datatype one = MPI_DATATYPE_NULL;
+  MPI_Datatype many = MPI_DATATYPE_NULL;
+  OK(MPI_Type_contiguous(chunk, MPI_BYTE, &one));
+  OK(MPI_Type_contiguous(chunks, one, &many));
+  const int lengths[2] = {1, rest};
+  const MPI_Aint displs[2] = {0, static_cast<MPI_Aint>(chunks) * chunk + (gap ? 16 : 0)};
+  const MPI_Datatype types[2] = {many, MPI_BYTE};
+  MPI_Datatype whole = MPI_DATATYPE_NULL;
+  OK(MPI_Type_create_struct(2, lengths, displs, types, &whole));
+  OK(MPI_Type_commit(&whole));
+  const auto at = [](std::size_t i) { return static_cast<unsigned char>(i % 251); };
+  std::vector<unsigned char> data(bytes + 16);
+  const bool is_root = rankIn(comm) == 0;
+  for (std::size_t i = 0; is_root && i < data.size(); ++i)
+    data[i] = at(i);
+  OK(MPI_Bcast(data.data(), 1, whole, 0, comm));
+  std::size_t wrong = 0;
+  const auto gap_from = static_cast<std::size_t>(displs[1]) - (gap ? 16 : 0);
+  for (std::size_t i = 0; i < bytes + (gap ? 16 : 0); ++i) {
+    const bool in_gap = gap && i >= gap_from && i < gap_from + 16;
+    wrong += data[i] != (in_gap && !is_root ? 0 : at(i));
+  }
+  CHECK(wrong == 0);
+  OK(MPI_Type_free(&whole));
+  OK(MPI_Type_free(&many));
+  OK(MPI_Type_free(&one));
+}
+
+int copies_of_attribute = 0;
+
+int countCopy(MPI_Datatype, int, void*, void* in, void* out, int* is_copied) {
+  ++copies_of_attribute;
+  *static_cast<void**>(out) = in;
+  *is_copied = 1;
+  return MPI_SUCCESS;
+}
+
+/// Attributes of a type are copied when the program duplicates it, and at no other time.
+void attributes(MPI_Comm comm) {
+  int key = MPI_KEYVAL_INVALID;
+  OK(MPI_Type_create_keyval(countCopy, MPI_TYPE_NULL_DELETE_FN, &key, nullptr));
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  OK(MPI_Type_vector(2, 1, 2, MPI_INT, &type));
+  OK(MPI_Type_commit(&type));
+  OK(MPI_Type_set_attr(type, key, &key));
+  int values[3] = {1, 2, 3};
+  OK(MPI_Bcast(values, 1, type, 0, comm));
+  MPI_Request request = MPI_REQUEST_NULL;
+  OK(MPI_Ibcast(values, 1, type, 0, comm, &request));
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  CHECK(copies_of_attribute == 0);
+  OK(MPI_Type_free(&type));
+  OK(MPI_Type_free_keyval(&key));
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
+  if (argc > 1) { // "huge": by hand, because each rank takes 6 GiB
+    longElement(MPI_COMM_WORLD, (std::size_t{3} << 30) + 5, 1 << 30, false);
+    OK(MPI_Finalize());
+    return 0;
+  }
+  longElement(MPI_COMM_WORLD, (3U << 20) + 5, 1 << 20, false);
+  longElement(MPI_COMM_WORLD, (3U << 20) + 5, 1 << 20, true);
+  attributes(MPI_COMM_WORLD);
   MPI_Datatype gapped = MPI_DATATYPE_NULL;
   MPI_Datatype pair = MPI_DATATYPE_NULL;
   OK(MPI_Type_contiguous(2, MPI_INT, &pair));
