@@ -38,7 +38,8 @@ class PinnedMemory final : public DeviceBlock {
   ~PinnedMemory() override {
     if (registered_) {
       const InContext inside(context_);
-      context_.driver().memHostUnregister(memory_);
+      // A device that has failed unregisters nothing: the pages stay, or others at these addresses could not be pinned.
+      if (context_.driver().memHostUnregister(memory_) != CUDA_SUCCESS) return;
     }
     ::munmap(memory_, bytes_);
   }

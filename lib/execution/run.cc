@@ -369,7 +369,7 @@ bool Run::resolveStage(bool moved) {
   }
   if (!status.isOk() && context_.outcome.failure.isOk())
     context_.outcome.failure = ofDevice(status, environment_.group, *context_.signature);
-  return moved;
+  return moved && memory.isOk(); // Without memory there is nothing to resolve, and no step runs.
 }
 
 bool Run::hasCome() const {
