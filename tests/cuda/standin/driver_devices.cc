@@ -122,7 +122,7 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 CUresult cuCtxSynchronize(void) {
   if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
   standin::synchronize(standin::currentDevice());
-  return static_cast<CUresult>(standin::stickyError());
+  return static_cast<CUresult>(standin::healthOf(standin::currentDevice())->error.load());
 }
 
 CUresult cuGetErrorName(CUresult error, const char** name) {
@@ -148,4 +148,4 @@ CUresult cuGetProcAddress_v2(const char* name, void** function, int /*version*/,
 }
 
 /// Not of the driver: how many complaints the stand-in has made in this process.
-extern "C" uint64_t cudaStandinComplaints() { return standin::complaints(); }
+extern "C" uint64_t cudaStandinComplaints() { return standin::counts().complaints; }

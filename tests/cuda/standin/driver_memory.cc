@@ -1,7 +1,6 @@
 // The driver's functions that make, free and describe memory.
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 
@@ -21,12 +20,6 @@ struct Shared {
   std::uint64_t bytes;
 };
 static_assert(sizeof(Shared) <= sizeof(CUipcMemHandle));
-
-/// Counts an allocation or registration of pinned memory.
-bool pinnedFails() {
-  static std::atomic<std::uint64_t> count{0};
-  return ++count == standin::settings().pinned_fail_at;
-}
 
 /// Freeing waits for the device, as the real driver does.
 CUresult release(std::uintptr_t address, Kind kind) {
@@ -70,7 +63,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 }
 
 CUresult cuMemHostAlloc(void** out, size_t bytes, unsigned /*flags*/) {
-  if (pinnedFails()) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (standin::pinnedFails()) return CUDA_ERROR_OUT_OF_MEMORY;
   std::uintptr_t address = 0;
   const CUresult result = allocate(Kind::pinned, bytes, address);
   if (result == CUDA_SUCCESS) *out = reinterpret_cast<void*>(address);
@@ -82,7 +75,7 @@ CUresult cuMemFreeHost(void* address) { return release(reinterpret_cast<std::uin
 CUresult cuMemHostRegister_v2(void* address, size_t bytes, unsigned /*flags*/) {
   if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (pinnedFails()) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (standin::pinnedFails()) return CUDA_ERROR_OUT_OF_MEMORY;
   return memory().add(address, bytes, standin::currentDevice()) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -149,6 +142,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
 }
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** values, CUdeviceptr address) {
+  standin::countClassified();
   // This function returns zeroes for memory that the driver does not know, unlike the one for a single attribute.
   for (unsigned i = 0; i < count; ++i)
     if (cuPointerGetAttribute(values[i], attributes[i], address) != CUDA_SUCCESS) {

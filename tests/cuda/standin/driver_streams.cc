@@ -16,13 +16,18 @@ using standin::Queue;
 namespace {
 
 /// A place that a stream's work touches; a wrong one loses the context, as an illegal address does on a device.
-char* touch(CUdeviceptr address, std::size_t bytes, const char* what) {
+char* touch(const Queue& queue, CUdeviceptr address, std::size_t bytes, const char* what) {
   char* place = memory().reach(address, bytes);
   if (place == nullptr) {
     standin::complain(what);
-    standin::setStickyError(CUDA_ERROR_ILLEGAL_ADDRESS);
+    queue.health().lose(CUDA_ERROR_ILLEGAL_ADDRESS);
   }
   return place;
+}
+
+bool isOnDevice(CUdeviceptr address) {
+  const auto range = memory().find(address);
+  return range && range->kind == standin::Kind::device;
 }
 
 /// Memory that the host could page out: the driver copies it before, or while, the call runs.
@@ -30,10 +35,12 @@ bool pageable(CUdeviceptr address) { return !memory().find(address) && memory().
 
 CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream, bool wait) {
   if (bytes == 0) return standin::enter();
-  const CUresult result = standin::submit(stream, [=](const Queue&) {
-    char* target = touch(to, bytes, "a copy writes memory that was freed, or behind its end");
-    const char* source = touch(from, bytes, "a copy reads memory that was freed, or behind its end");
-    if (target != nullptr && source != nullptr) std::memmove(target, source, bytes);
+  const CUresult result = standin::submit(stream, [=](const Queue& queue) {
+    char* target = touch(queue, to, bytes, "a copy writes memory that was freed, or behind its end");
+    const char* source = touch(queue, from, bytes, "a copy reads memory that was freed, or behind its end");
+    if (target == nullptr || source == nullptr) return;
+    std::memmove(target, source, bytes);
+    standin::countCopy(isOnDevice(from), isOnDevice(to), bytes);
   });
   if (result != CUDA_SUCCESS || (!wait && !pageable(to) && !pageable(from))) return result;
   return cuStreamSynchronize(stream);
@@ -42,8 +49,8 @@ CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stre
 template <typename T>
 CUresult writeValue(CUstream stream, CUdeviceptr to, T value) {
   if (!standin::settings().memops) return CUDA_ERROR_NOT_SUPPORTED;
-  return standin::submit(stream, [=](const Queue&) {
-    char* place = touch(to, sizeof value, "cuStreamWriteValue writes memory that was freed");
+  return standin::submit(stream, [=](const Queue& queue) {
+    char* place = touch(queue, to, sizeof value, "cuStreamWriteValue writes memory that was freed");
     if (place != nullptr) std::atomic_ref(*reinterpret_cast<T*>(place)).store(value, std::memory_order_release);
   });
 }
@@ -58,9 +65,9 @@ template <typename T>
 CUresult waitValue(CUstream stream, CUdeviceptr at, T value, unsigned flags) {
   if (!standin::settings().memops) return CUDA_ERROR_NOT_SUPPORTED;
   if (flags > CU_STREAM_WAIT_VALUE_AND) return CUDA_ERROR_INVALID_VALUE;
-  return standin::submit(stream, [=](const Queue&) {
-    while (!Queue::lost()) {
-      char* place = touch(at, sizeof value, "cuStreamWaitValue reads memory that was freed");
+  return standin::submit(stream, [=](const Queue& queue) {
+    while (!queue.lost()) {
+      char* place = touch(queue, at, sizeof value, "cuStreamWaitValue reads memory that was freed");
       if (place == nullptr) return;
       if (holds(std::atomic_ref(*reinterpret_cast<T*>(place)).load(std::memory_order_acquire), value, flags)) return;
       std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -96,8 +103,8 @@ CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
-  return standin::submit(stream, [=](const Queue&) {
-    char* place = touch(to, bytes, "cuMemsetD8Async writes memory that was freed, or behind its end");
+  return standin::submit(stream, [=](const Queue& queue) {
+    char* place = touch(queue, to, bytes, "cuMemsetD8Async writes memory that was freed, or behind its end");
     if (place != nullptr) std::memset(place, value, bytes);
   });
 }
@@ -146,7 +153,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (const CUresult error = standin::refuseCapture(stream); error != CUDA_SUCCESS) return error;
   stream->queue->wait(stream->queue->lastTicket());
-  return static_cast<CUresult>(standin::stickyError());
+  return static_cast<CUresult>(stream->queue->health().error.load());
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned /*flags*/) {
@@ -227,8 +234,9 @@ CUresult cuEventQuery(CUevent event) {
 
 CUresult cuEventSynchronize(CUevent event) {
   if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
-  markerOf(event).wait();
-  return static_cast<CUresult>(standin::stickyError());
+  const standin::Marker marker = markerOf(event);
+  marker.wait();
+  return marker.queue == nullptr ? CUDA_SUCCESS : static_cast<CUresult>(marker.queue->health().error.load());
 }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent from, CUevent to) {

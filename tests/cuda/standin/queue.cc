@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "tests/cuda/standin/settings.h"
-
 namespace standin {
 
 namespace {
@@ -46,8 +44,6 @@ void Queue::wait(std::uint64_t ticket) const {
     ran_.wait_for(lock, kLook);
 }
 
-bool Queue::lost() { return stickyError() != 0; }
-
 void Queue::work() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -73,8 +69,8 @@ Marker mark(const std::shared_ptr<Queue>& queue) {
 
 void follow(Queue& queue, const Marker& marker) {
   if (marker.queue == nullptr || marker.queue.get() == &queue || marker.done()) return;
-  queue.push([marker](const Queue&) {
-    while (!marker.done() && !Queue::lost())
+  queue.push([marker](const Queue& own) {
+    while (!marker.done() && !own.lost())
       std::this_thread::sleep_for(std::chrono::microseconds(10));
   });
 }

@@ -11,15 +11,17 @@
 #include <mutex>
 #include <thread>
 
+#include "tests/cuda/standin/settings.h"
+
 namespace standin {
 
-/// Thread-safe. After a sticky error items are dropped instead of run.
+/// Thread-safe. After a sticky error of its device items are dropped instead of run.
 class Queue {
  public:
   /// An item that waits for something looks at lost() meanwhile, and then returns.
   using Item = std::function<void(const Queue&)>;
 
-  Queue() = default;
+  explicit Queue(int device) : health_(healthOf(device)) {}
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
   /// Items that are still there are run first.
@@ -29,14 +31,16 @@ class Queue {
   std::uint64_t push(Item item);
   std::uint64_t lastTicket() const;
   bool done(std::uint64_t ticket) const;
-  /// Waits until the item of `ticket` has run, or the process has a sticky error.
+  /// Waits until the item of `ticket` has run, or the device has a sticky error.
   void wait(std::uint64_t ticket) const;
-  /// Nothing runs any more, because the process has a sticky error.
-  static bool lost();
+  /// Nothing runs any more, because the device has a sticky error.
+  [[nodiscard]] bool lost() const { return health_->error.load(std::memory_order_acquire) != 0; }
+  [[nodiscard]] Health& health() const { return *health_; }
 
  private:
   void work();
 
+  const std::shared_ptr<Health> health_;
   mutable std::mutex mutex_;
   mutable std::condition_variable added_;
   mutable std::condition_variable ran_;

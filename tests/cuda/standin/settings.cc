@@ -5,6 +5,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <list>
+#include <map>
+#include <mutex>
 
 namespace standin {
 
@@ -29,36 +32,62 @@ Settings read() {
   return read;
 }
 
-std::atomic<int> sticky{0};
-std::atomic<std::uint64_t> calls{0};
+std::atomic<std::uint64_t> to_host{0};
+std::atomic<std::uint64_t> to_device{0};
+std::atomic<std::uint64_t> within{0};
+std::atomic<std::uint64_t> classified{0};
+std::atomic<std::uint64_t> pinned{0};
 std::atomic<std::uint64_t> found{0};
+
+/// What cudaStandinConfigure() replaces. It outlives the threads of queues, which nobody joins at the end of a process.
+struct State {
+  std::mutex mutex;
+  std::list<Settings> all{read()}; ///< Earlier ones stay, for threads that read them.
+  std::atomic<const Settings*> settings{&all.back()};
+  std::map<int, std::shared_ptr<Health>> healths; ///< By device.
+};
+
+State& state() {
+  static State& only = *new State;
+  return only;
+}
 
 /// Writes the counts when the process ends.
 struct Report {
   ~Report() {
-    if (settings().report)
-      std::fprintf(stderr, "cuda stand-in %d: %lu calls, %lu complaints\n", ::getpid(), calls.load(), found.load());
+    if (!settings().report) return;
+    std::uint64_t calls = 0;
+    for (const auto& [device, health] : state().healths)
+      calls += health->calls;
+    std::fprintf(stderr, "cuda stand-in %d: %lu calls, %lu complaints\n", ::getpid(), calls, found.load());
   }
 } report;
 
 } // namespace
 
-const Settings& settings() {
-  static const Settings once = read();
-  return once;
+const Settings& settings() { return *state().settings.load(std::memory_order_acquire); }
+
+int Health::countCall() {
+  if (calls.fetch_add(1) + 1 == fail_at) lose(settings().fail_code);
+  return error.load(std::memory_order_acquire);
 }
 
-int stickyError() { return sticky.load(std::memory_order_acquire); }
-
-void setStickyError(int code) {
-  int none = 0;
-  sticky.compare_exchange_strong(none, code);
+std::shared_ptr<Health> healthOf(int device) {
+  const std::lock_guard lock(state().mutex);
+  std::shared_ptr<Health>& health = state().healths[device];
+  if (health == nullptr) health = std::make_shared<Health>();
+  return health;
 }
 
-int countCall() {
-  const std::uint64_t index = calls.fetch_add(1) + 1;
-  if (index == settings().fail_at) setStickyError(settings().fail_code);
-  return stickyError();
+void countCopy(bool from_device, bool on_device, std::size_t bytes) {
+  if (from_device || on_device) (from_device && on_device ? within : on_device ? to_device : to_host) += bytes;
+}
+
+void countClassified() { ++classified; }
+
+bool pinnedFails() {
+  const std::uint64_t first = settings().pinned_fail_at;
+  return ++pinned >= first && first != 0;
 }
 
 void complain(const char* what) {
@@ -66,6 +95,22 @@ void complain(const char* what) {
   std::fprintf(stderr, "cuda stand-in %d: %s\n", ::getpid(), what);
 }
 
-std::uint64_t complaints() { return found.load(); }
+Counts counts() { return {to_host, to_device, within, classified, found}; }
 
 } // namespace standin
+
+void cudaStandinConfigure(const standin::Settings& settings) {
+  standin::State& state = standin::state();
+  const std::lock_guard lock(state.mutex);
+  state.all.push_back(settings);
+  state.settings.store(&state.all.back(), std::memory_order_release);
+  state.healths.clear();
+  standin::pinned = 0;
+}
+
+void cudaStandinFail(int device, std::uint64_t calls) {
+  const std::shared_ptr<standin::Health> health = standin::healthOf(device);
+  health->fail_at = health->calls + calls;
+}
+
+void cudaStandinCounts(standin::Counts* counts) { *counts = standin::counts(); }

@@ -8,23 +8,27 @@
 ///   standard error names the call), a host function that calls the driver, synchronising a stream that is captured.
 /// - Kernels do not run: the interface has no launch.
 ///
-/// Variables choose what it does; they are read once, when the first function is called:
+/// Variables choose what it does; they are read once, when the first function is called, and hold until a test calls
+/// cudaStandinConfigure():
 ///
 ///   CUDA_STANDIN_DEVICES=n        number of devices (1)
 ///   CUDA_STANDIN_DELAY_US=n       pause before each item of a queue (0)
 ///   CUDA_STANDIN_ONE_QUEUE=1      all streams of a device share one queue, as CUDA_DEVICE_MAX_CONNECTIONS=1 may do
 ///   CUDA_STANDIN_MEMOPS=0         cuStreamWaitValue and cuStreamWriteValue are not supported
-///   CUDA_STANDIN_FAIL_AT=k        the k-th call that reaches a stream or an event, and all calls after it, fail (0:
-///                                 none); queues drop what they hold, host functions are not called, waits never end
+///   CUDA_STANDIN_FAIL_AT=k        the k-th call on a device that reaches a stream or an event, and all calls on that
+///                                 device after it, fail (0: none); its queues drop what they hold, host functions are
+///                                 not called, waits never end
 ///   CUDA_STANDIN_FAIL_CODE=n      with this CUresult (719, launch failed)
 ///   CUDA_STANDIN_MEMORY_BYTES=n   bytes of a device; allocations beyond fail (16 GiB)
-///   CUDA_STANDIN_PINNED_FAIL_AT=k the k-th allocation or registration of pinned memory fails (0: none)
-///   CUDA_STANDIN_REPORT=1         counts on standard error when the process ends
+///   CUDA_STANDIN_PINNED_FAIL_AT=k the k-th allocation or registration of pinned memory, and all after it, fail (0:
+///   none) CUDA_STANDIN_REPORT=1         counts on standard error when the process ends
 #ifndef GOSS_TESTS_CUDA_STANDIN_SETTINGS_H_
 #define GOSS_TESTS_CUDA_STANDIN_SETTINGS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace standin {
 
@@ -42,19 +46,49 @@ struct Settings {
 
 const Settings& settings();
 
-/// The error that all calls return from the one that CUDA_STANDIN_FAIL_AT names, or from a use of freed memory; 0:
-/// none.
-int stickyError();
-/// The first caller's error stays.
-void setStickyError(int code);
+/// Whether a device works, and how often it was called.
+struct Health {
+  /// The error that all calls return from the one that CUDA_STANDIN_FAIL_AT names, or from a use of freed memory; 0:
+  /// none.
+  std::atomic<int> error{0};
+  std::atomic<std::uint64_t> calls{0};
+  std::atomic<std::uint64_t> fail_at{settings().fail_at};
 
-/// Counts a call, and says what it returns: 0, or the sticky error.
-int countCall();
+  /// The first caller's error stays.
+  void lose(int code) {
+    int none = 0;
+    error.compare_exchange_strong(none, code);
+  }
+  /// Counts a call, and says what it returns: 0, or the sticky error.
+  int countCall();
+};
+std::shared_ptr<Health> healthOf(int device);
+
+/// What this process has done so far.
+struct Counts {
+  std::uint64_t to_host = 0; ///< Bytes that streams copied from device memory to the host's.
+  std::uint64_t to_device = 0;
+  std::uint64_t within = 0;     ///< Between places in device memory.
+  std::uint64_t classified = 0; ///< Calls of cuPointerGetAttributes.
+  std::uint64_t complaints = 0;
+};
+void countCopy(bool from_device, bool to_device, std::size_t bytes);
+void countClassified();
+/// Counts an allocation or registration of pinned memory. True: it fails.
+bool pinnedFails();
 
 /// Reports on standard error what a program did that a real driver does not allow.
 void complain(const char* what);
-std::uint64_t complaints();
+Counts counts();
 
 } // namespace standin
+
+// Functions of no driver, for tests.
+/// From now on the stand-in does what `settings` say, with devices that work and count from 0. Streams and events from
+/// before remain what they were, and nothing may be under way in them.
+extern "C" void cudaStandinConfigure(const standin::Settings& settings);
+/// The `calls`-th call on `device` from now on fails, and all after it.
+extern "C" void cudaStandinFail(int device, std::uint64_t calls);
+extern "C" void cudaStandinCounts(standin::Counts* counts);
 
 #endif // GOSS_TESTS_CUDA_STANDIN_SETTINGS_H_

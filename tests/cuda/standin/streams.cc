@@ -29,9 +29,9 @@ Table& table() {
 }
 
 std::shared_ptr<Queue> newQueue(Table& all, int device) {
-  if (!settings().one_queue) return std::make_shared<Queue>();
+  if (!settings().one_queue) return std::make_shared<Queue>(device);
   auto& queue = all.shared[device];
-  if (queue == nullptr) queue = std::make_shared<Queue>();
+  if (queue == nullptr) queue = std::make_shared<Queue>(device);
   return queue;
 }
 
@@ -71,7 +71,7 @@ CUresult enter() {
     complain("a host function called the driver, which is not permitted");
     return CUDA_ERROR_NOT_PERMITTED;
   }
-  return static_cast<CUresult>(countCall());
+  return static_cast<CUresult>(healthOf(currentDevice())->countCall());
 }
 
 InHostFunction::InHostFunction() { in_host_function = true; }
