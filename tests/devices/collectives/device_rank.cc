@@ -53,24 +53,23 @@ std::pair<goss_status, std::string> failureOf(goss_comm_t comm) {
   return {status, text};
 }
 
-DeviceRank::DeviceRank() {
-  auto provider = makeDeviceProvider("threads", false);
+DeviceRank::DeviceRank(int first) : first_(first) {
+  auto provider = makeDeviceProvider(testedProvider(), false);
   EXPECT_TRUE(provider.isOk()) << provider.status().text();
   provider_ = provider.take();
-  device_ = provider_->open(0).value();
+  device_ = &at(0);
   auto queue = device_->queue(nullptr);
   EXPECT_TRUE(queue.isOk()) << queue.status().text();
   queue_ = queue.take();
+  memory_ = allocate(*device_, MemoryKind::device, kMostBytes);
+  to_device_ = allocate(*device_, MemoryKind::pinned, kMostBytes);
+  to_host_ = allocate(*device_, MemoryKind::pinned, kMostBytes);
 }
 
 DeviceRank::~DeviceRank() = default;
 
 std::byte* DeviceRank::memory(std::size_t bytes) {
-  if (memory_ == nullptr || memory_->bytes() < bytes) {
-    memory_ = allocate(*device_, MemoryKind::device, bytes);
-    to_device_ = allocate(*device_, MemoryKind::pinned, bytes);
-    to_host_ = allocate(*device_, MemoryKind::pinned, bytes);
-  }
+  EXPECT_LE(bytes, kMostBytes);
   return memory_->data();
 }
 
@@ -102,15 +101,17 @@ std::vector<std::byte> DeviceRank::fetched(std::size_t bytes) const {
 void runDeviceRanks(const DeviceSetup& setup,
                     const std::function<void(goss_comm_t comm, int rank, DeviceRank& device)>& body) {
   ScopedEnvironment environment;
-  environment.set("GOSS_DEVICE", "threads");
+  environment.set("GOSS_DEVICE", testedProvider());
+  const std::uint64_t complaints_before = complaints();
+  makeMachine(setup.machine, setup.ranks);
   goss_unique_id id;
   ASSERT_OK(goss_unique_id_create(&id));
   std::barrier<> end(setup.ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < setup.ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      useNewDevices(rank == setup.other_rank ? setup.other_behaviour : setup.behaviour);
-      DeviceRank device;
+      DeviceRank device(playRank(setup.machine, rank));
+      beginToFail(setup.machine, rank);
       goss_config config;
       ASSERT_OK(goss_config_init(&config));
       config.rank = rank;
@@ -127,6 +128,7 @@ void runDeviceRanks(const DeviceSetup& setup,
   }
   for (std::thread& thread : threads)
     thread.join();
+  EXPECT_EQ(complaints(), complaints_before) << "What the driver forbids was done; standard error says what.";
 }
 
 } // namespace goss::test

@@ -10,25 +10,29 @@
 
 #include "gossamer/device.h"
 #include "gossamer/gossamer.h"
-#include "tests/devices/threads/behaviour.h"
+#include "tests/devices/collectives/machine.h"
 
 namespace goss::test {
 
 inline constexpr std::size_t kCount = 30000;
 inline constexpr std::size_t kBytes = kCount * sizeof(float);
+inline constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
 std::vector<std::byte> bytesOf(const std::vector<float>& values);
 std::vector<float> floatsOf(const std::vector<std::byte>& bytes);
 
-/// Device 0 of the calling thread's devices.
+/// A rank's first device.
 class DeviceRank {
  public:
-  DeviceRank();
+  /// `first`: its ordinal.
+  explicit DeviceRank(int first);
   ~DeviceRank();
 
-  /// At least so many bytes of device memory, until the next call.
+  /// Device memory of up to kMostBytes bytes, always the same. It is allocated before the ranks meet: to free it, and
+  /// perhaps to allocate it, waits for all streams of the device, also for another rank's that waits for this rank.
   std::byte* memory(std::size_t bytes);
-  [[nodiscard]] Device& at(int ordinal) { return *provider_->open(ordinal).value(); }
+  /// One of the rank's two devices.
+  [[nodiscard]] Device& at(int index) { return *provider_->open(first_ + index).value(); }
   [[nodiscard]] void* stream() const { return queue_->stream(); }
   /// Enqueue copies between `host` and memory(), behind what the stream does.
   void enqueueToDevice(const std::vector<std::byte>& host);
@@ -39,6 +43,7 @@ class DeviceRank {
   [[nodiscard]] std::vector<std::byte> fetched(std::size_t bytes) const;
 
  private:
+  const int first_;
   std::unique_ptr<DeviceProvider> provider_;
   Device* device_ = nullptr;
   std::unique_ptr<DeviceQueue> queue_;
@@ -55,13 +60,11 @@ std::pair<goss_status, std::string> failureOf(goss_comm_t comm);
 struct DeviceSetup {
   std::string transport;
   int ranks = 2;
-  Behaviour behaviour = {};
+  MachineSetup machine = {};
   std::int64_t timeout_ms = 60000;
-  int other_rank = -1; ///< The devices of this rank behave otherwise.
-  Behaviour other_behaviour = {};
 };
 
-/// Calls `body` on every rank, each with devices of its own. GOSS_DEVICE is "threads" meanwhile.
+/// Calls `body` on every rank. GOSS_DEVICE is testedProvider() meanwhile.
 void runDeviceRanks(const DeviceSetup& setup,
                     const std::function<void(goss_comm_t comm, int rank, DeviceRank& device)>& body);
 

@@ -110,7 +110,7 @@ class OrderOfSends : public testing::TestWithParam<bool> {};
 /// The second and the third have nothing to copy, so that their bytes are on the host first.
 TEST_P(OrderOfSends, IsThatOfTheCalls) {
   const bool first_in_stream = GetParam();
-  runDeviceRanks({"", 2, Behaviour{10000, false, 0}}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+  runDeviceRanks({"", 2, {.behaviour = {10000, false, 0}}}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
     std::byte* memory = device.memory(kBytes);
     device.enqueueToDevice(bytesOf(std::vector<float>(kCount, static_cast<float>(rank))));
     const goss_options options = onStream(device);
@@ -159,14 +159,13 @@ TEST(DeviceMessage, IsCountedOnce) {
 }
 
 TEST(DeviceMessage, OnADeviceThatHasFailedFailsAtOnce) {
-  runDeviceRanks({"", 1, Behaviour{0, false, 1}}, [](goss_comm_t comm, int, DeviceRank& device) {
+  runDeviceRanks({"", 1, {.behaviour = {0, false, 1}}}, [](goss_comm_t comm, int, DeviceRank& device) {
     std::byte* memory = device.memory(kBytes);
-    device.enqueueToDevice(std::vector<std::byte>(8)); // The job that fails.
-    EXPECT_FALSE(device.synchronize());
+    EXPECT_FALSE(device.synchronize()) << "The first job fails.";
     const goss_options options = onStream(device);
     const auto fails = [](goss_status status) {
       EXPECT_EQ(status, GOSS_ERR_DEVICE);
-      EXPECT_THAT(goss_last_error(), testing::HasSubstr("threads device 0 failed"));
+      EXPECT_THAT(goss_last_error(), testing::HasSubstr(deviceText(0)));
     };
     fails(goss_send(comm, memory, kCount, GOSS_FLOAT32, 0, 0, &options, nullptr));
     ASSERT_OK(goss_group_begin());

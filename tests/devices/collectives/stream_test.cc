@@ -6,7 +6,9 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -63,7 +65,7 @@ TEST(Streams, CallsOfAGroupDoNotKeepEachOtherBack) {
 }
 
 TEST(Streams, PinnedMemoryIsAPartOfTheStreamsWork) {
-  runDeviceRanks({"", 2, Behaviour{2000, false, 0}}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+  runDeviceRanks({"", 2, {.behaviour = {2000, false, 0}}}, [](goss_comm_t comm, int rank, DeviceRank& device) {
     std::byte* memory = device.memory(kBytes);
     device.enqueueToDevice(bytesOf(std::vector<float>(kCount, static_cast<float>(rank + 1))));
     const auto pinned = device.at(1).allocate(MemoryKind::pinned, kBytes); // The stream is device 0's.
@@ -103,12 +105,12 @@ TEST(Streams, ThatAreCapturedAreRefusedAndNothingElseFails) {
       EXPECT_EQ(status, GOSS_ERR_UNSUPPORTED);
       EXPECT_THAT(goss_last_error(), testing::HasSubstr("the stream is being captured"));
     };
-    setCaptured(device.stream(), true);
+    setCapturing(device.stream(), true);
     refused(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
     refused(goss_barrier(comm, &options, nullptr));
     refused(goss_send(comm, memory, kCount, GOSS_FLOAT32, 0, 0, &options, nullptr));
     refused(goss_start(kept));
-    setCaptured(device.stream(), false);
+    setCapturing(device.stream(), false);
     ASSERT_OK(goss_start(kept));
     EXPECT_OK(goss_wait(&kept, nullptr));
     EXPECT_OK(goss_request_free(&kept));
@@ -196,13 +198,15 @@ TEST(Streams, GoOnBehindAFailedCallAfterALongStop) {
   });
 }
 
-class FailingDevice : public testing::TestWithParam<bool> {};
+/// Whether the calls are in streams, and which job of the device fails.
+class FailingDevice : public testing::TestWithParam<std::tuple<bool, int>> {};
 
 TEST_P(FailingDevice, FailsAllRanksAndIsNamed) {
-  const bool ordered = GetParam();
+  const auto [in_stream, job] = GetParam();
+  const bool ordered = in_stream;
   DeviceSetup setup{"tcp", 3};
-  setup.other_rank = 1;
-  setup.other_behaviour.fail_at = 20;
+  setup.machine.other_rank = 1;
+  setup.machine.other_behaviour.fail_at = job;
   runDeviceRanks(setup, [&](goss_comm_t comm, int rank, DeviceRank& device) {
     auto* memory = device.memory(kBytes);
     const goss_options options = ordered ? onStream(device) : goss_options GOSS_OPTIONS_INIT;
@@ -211,12 +215,15 @@ TEST_P(FailingDevice, FailsAllRanksAndIsNamed) {
       status = goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr);
     const auto [failure, text] = failureOf(comm);
     EXPECT_EQ(failure, GOSS_ERR_DEVICE) << text;
-    EXPECT_THAT(text, testing::HasSubstr("rank 1: threads device 0 failed")) << "on rank " << rank;
+    EXPECT_THAT(text, testing::HasSubstr("rank 1: " + deviceText(1))) << "on rank " << rank;
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FailingDevice, testing::Bool(),
-                         [](const auto& tested) { return tested.param ? "ordered" : "waited"; });
+INSTANTIATE_TEST_SUITE_P(All, FailingDevice, testing::Combine(testing::Bool(), testing::Values(1, 2, 4, 7, 11, 20, 41)),
+                         [](const auto& tested) {
+                           return (std::get<0>(tested.param) ? "ordered_" : "waited_") +
+                                  std::to_string(std::get<1>(tested.param));
+                         });
 
 // ---- Bytes ---------------------------------------------------------------------------------------------------------
 
@@ -228,11 +235,11 @@ Copied copiedBy(int ranks, const std::function<goss_status(goss_comm_t, int, std
   runDeviceRanks({"", ranks}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
     std::byte* memory = device.memory(16 * kBytes);
     together.arrive_and_wait();
-    if (rank == 0) before = copiedByThreads();
+    if (rank == 0) before = copiedBytes();
     together.arrive_and_wait();
     EXPECT_OK(call(comm, rank, memory));
     together.arrive_and_wait();
-    if (rank == 0) after = copiedByThreads();
+    if (rank == 0) after = copiedBytes();
     together.arrive_and_wait();
   });
   return {after.to_host - before.to_host, after.to_device - before.to_device, after.within - before.within};
@@ -341,11 +348,11 @@ TEST(Devices, ProvidersAreAskedOnceForEachBufferOfHostMemory) {
     std::vector<float> to(16);
     const auto askedIn = [&](const std::function<goss_status()>& call) {
       together.arrive_and_wait();
-      if (rank == 0) asked = classifiedByThreads();
+      if (rank == 0) asked = classifiedAddresses();
       together.arrive_and_wait();
       EXPECT_OK(call());
       together.arrive_and_wait();
-      return classifiedByThreads() - asked;
+      return classifiedAddresses() - asked;
     };
     const auto reduce = [&] {
       return goss_all_reduce(comm, from.data(), to.data(), 16, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr);

@@ -1,0 +1,77 @@
+#include "tests/devices/collectives/device_case.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/calls.h"
+
+namespace goss::test {
+
+namespace {
+
+bool isOrdered(Way way) { return way == Way::ordered || way == Way::orderedPersistent; }
+
+goss_status callIn(goss_comm_t comm, const Case& test, Buffers& buffers, Way way) {
+  if (way == Way::blocking || way == Way::ordered) return call(comm, test, buffers);
+  goss_request_t request = nullptr;
+  const bool persistent = way != Way::requested;
+  goss_status status = call(comm, test, buffers, persistent ? GOSS_PERSISTENT : 0, &request);
+  if (status != GOSS_SUCCESS) return status;
+  if (persistent && (status = goss_start(request)) != GOSS_SUCCESS) return status;
+  status = goss_wait(&request, nullptr);
+  if (persistent) {
+    EXPECT_OK(goss_request_free(&request));
+  }
+  return status;
+}
+
+} // namespace
+
+bool check(goss_comm_t comm, DeviceRank& device, Case test, int rank, int ranks, Way way) {
+  test.root = static_cast<int>(test.count + static_cast<std::size_t>(test.dtype)) % ranks;
+  Buffers buffers(test, rank, ranks);
+  std::vector<std::byte>& memory = buffers.memory();
+  buffers.lieOnDevice(device.memory(memory.size()), isOrdered(way) ? device.stream() : nullptr);
+  device.enqueueToDevice(memory);
+  if (!isOrdered(way)) {
+    EXPECT_TRUE(device.synchronize());
+  }
+  const goss_status status = callIn(comm, test, buffers, way);
+  EXPECT_EQ(status, GOSS_SUCCESS) << test.describe() << ": " << goss_last_error();
+  if (status != GOSS_SUCCESS) return false;
+  device.enqueueToHost(memory.size());
+  EXPECT_TRUE(device.synchronize()) << test.describe();
+  memory = device.fetched(memory.size());
+  const std::string difference = buffers.difference();
+  EXPECT_EQ(difference, "") << test.describe() << " on rank " << rank << " of " << ranks << ", way "
+                            << static_cast<int>(way);
+  return difference.empty();
+}
+
+void callEveryDtypeAndOp(const DeviceSetup& setup, std::size_t stride) {
+  const int ranks = setup.ranks;
+  runDeviceRanks(setup, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    Sample sample(stride);
+    std::size_t next = 0;
+    for (int collective = 0; collective < kCollectiveCount; ++collective) {
+      for (int dtype = 0; dtype < GOSS_DTYPE_COUNT; ++dtype) {
+        Case test;
+        test.collective = static_cast<Collective>(collective);
+        test.dtype = static_cast<DType>(dtype);
+        for (const ReduceOp op : legalOps(test.collective, test.dtype)) {
+          for (const bool in_place : {false, true}) {
+            test.op = op;
+            test.count = std::vector<std::size_t>{127, 0, static_cast<std::size_t>(ranks) + 1, 1}[next / 7 % 4];
+            test.in_place = in_place;
+            const Way way = kWays[next++ % std::size(kWays)];
+            if (sample.takeNext() && !check(comm, device, test, rank, ranks, way)) return;
+          }
+        }
+      }
+    }
+  });
+}
+
+} // namespace goss::test

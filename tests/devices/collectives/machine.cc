@@ -1,0 +1,109 @@
+#include "tests/devices/collectives/machine.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+
+#include "devices/cuda/driver/driver_api.h"
+
+namespace goss::test {
+
+namespace {
+
+constexpr int kDevicesOfRank = 2;
+
+/// A function of the stand-in, which is loaded as the provider `cuda` loads the driver.
+template <typename F>
+F* standinFunction(F*, const char* name) {
+  void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
+  void* found = library == nullptr ? nullptr : ::dlsym(library, name);
+  if (found == nullptr)
+    throw std::runtime_error(std::string(name) + " is missing: LD_LIBRARY_PATH must lead to the stand-in libcuda.so.1");
+  return reinterpret_cast<F*>(found);
+}
+
+// Of pointers that are not followed: the program is not linked with the stand-in.
+constexpr decltype(&cudaStandinConfigure) kConfigure = nullptr;
+constexpr decltype(&cudaStandinFail) kFail = nullptr;
+constexpr decltype(&cudaStandinCounts) kCounts = nullptr;
+constexpr decltype(&cuDevicePrimaryCtxRetain) kRetain = nullptr;
+constexpr decltype(&cuCtxSetCurrent) kSetCurrent = nullptr;
+constexpr decltype(&cuStreamBeginCapture_v2) kBeginCapture = nullptr;
+constexpr decltype(&cuStreamEndCapture) kEndCapture = nullptr;
+
+standin::Counts standinCounts() {
+  standin::Counts counts;
+  standinFunction(kCounts, "cudaStandinCounts")(&counts);
+  return counts;
+}
+
+int firstDeviceOf(const MachineSetup& setup, int rank) {
+  return testsStandin() && !setup.share ? kDevicesOfRank * rank : 0;
+}
+
+} // namespace
+
+const char* testedProvider() {
+  const char* named = std::getenv("GOSS_TEST_DEVICES");
+  return named == nullptr ? "threads" : named;
+}
+
+bool testsStandin() { return std::string_view(testedProvider()) == "cuda"; }
+
+void makeMachine(const MachineSetup& setup, int ranks) {
+  if (!testsStandin()) return;
+  standin::Settings settings;
+  settings.devices = kDevicesOfRank * (setup.share ? 1 : ranks);
+  settings.delay_us = setup.behaviour.latency_us;
+  settings.one_queue = setup.behaviour.one_queue;
+  if (setup.standin) setup.standin(settings);
+  standinFunction(kConfigure, "cudaStandinConfigure")(settings);
+}
+
+int playRank(const MachineSetup& setup, int rank) {
+  const int first = firstDeviceOf(setup, rank);
+  if (!testsStandin()) {
+    useNewDevices(rank == setup.other_rank ? setup.other_behaviour : setup.behaviour);
+    return first;
+  }
+  CUcontext context = nullptr;
+  standinFunction(kRetain, "cuDevicePrimaryCtxRetain")(&context, first);
+  standinFunction(kSetCurrent, "cuCtxSetCurrent")(context);
+  return first;
+}
+
+void beginToFail(const MachineSetup& setup, int rank) {
+  const long jobs = (rank == setup.other_rank ? setup.other_behaviour : setup.behaviour).fail_at;
+  if (!testsStandin() || jobs == 0) return;
+  standinFunction(kFail, "cudaStandinFail")(firstDeviceOf(setup, rank), static_cast<std::uint64_t>(jobs));
+}
+
+std::string deviceText(int rank) {
+  if (!testsStandin()) return "threads device 0 failed";
+  return "cuda device " + std::to_string(firstDeviceOf({}, rank)) + " (Stand-in device ";
+}
+
+Copied copiedBytes() {
+  if (!testsStandin()) return copiedByThreads();
+  const standin::Counts counts = standinCounts();
+  return {counts.to_host, counts.to_device, counts.within};
+}
+
+std::uint64_t classifiedAddresses() { return testsStandin() ? standinCounts().classified : classifiedByThreads(); }
+
+void setCapturing(void* stream, bool captured) {
+  if (!testsStandin()) return setCaptured(stream, captured);
+  auto* const handle = static_cast<CUstream>(stream);
+  CUgraph graph = nullptr;
+  if (captured) {
+    standinFunction(kBeginCapture, "cuStreamBeginCapture_v2")(handle, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  } else {
+    standinFunction(kEndCapture, "cuStreamEndCapture")(handle, &graph);
+  }
+}
+
+std::uint64_t complaints() { return testsStandin() ? standinCounts().complaints : 0; }
+
+} // namespace goss::test

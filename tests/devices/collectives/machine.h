@@ -1,0 +1,48 @@
+/// The devices on which collectives are tested: those of the provider that GOSS_TEST_DEVICES names, `threads` or
+/// `cuda`, where `cuda` is the stand-in of tests/cuda.
+#ifndef GOSS_TESTS_DEVICES_COLLECTIVES_MACHINE_H_
+#define GOSS_TESTS_DEVICES_COLLECTIVES_MACHINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tests/cuda/standin/settings.h"
+#include "tests/devices/threads/behaviour.h"
+
+namespace goss::test {
+
+/// "threads" unless GOSS_TEST_DEVICES names another one.
+const char* testedProvider();
+bool testsStandin();
+
+/// Each rank has devices of its own, two of them, unless `share`.
+struct MachineSetup {
+  Behaviour behaviour = {};
+  int other_rank = -1; ///< The devices of this rank behave otherwise.
+  Behaviour other_behaviour = {};
+  bool share = false;                                   ///< All ranks have the same two; the stand-in's alone.
+  std::function<void(standin::Settings&)> standin = {}; ///< What the stand-in's devices do besides.
+};
+
+/// Before a test's ranks begin.
+void makeMachine(const MachineSetup& setup, int ranks);
+/// The calling thread plays `rank` from now on: its current device is the first of the rank's. Returns its ordinal.
+int playRank(const MachineSetup& setup, int rank);
+/// After the rank has made what it tests with: from now on its devices count their jobs until they fail.
+void beginToFail(const MachineSetup& setup, int rank);
+/// How texts name the first device of a rank, where ranks do not share them.
+std::string deviceText(int rank);
+
+/// What the process's devices have copied.
+Copied copiedBytes();
+/// Addresses that providers were asked about.
+std::uint64_t classifiedAddresses();
+/// Whether the stream takes no jobs of collectives, because it is being captured.
+void setCapturing(void* stream, bool captured);
+/// What the stand-in found that no driver allows.
+std::uint64_t complaints();
+
+} // namespace goss::test
+
+#endif // GOSS_TESTS_DEVICES_COLLECTIVES_MACHINE_H_
