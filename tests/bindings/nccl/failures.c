@@ -1,5 +1,5 @@
 // What a failure leaves: an error that names who is to blame, and no old number in any result.
-// failures killed | stopped | mismatch | message | abort | revoke | shrink | device
+// failures killed | stopped | mismatch | message | abort | revoke | shrink | device | scalar_late | scalar_lost
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
@@ -12,6 +12,9 @@
 #include "tests/bindings/nccl/support.h"
 
 enum { kCount = 1000 };
+
+/// Of the stand-in: the `calls`-th call on `device` from now on fails, and all after it.
+void cudaStandinFail(int device, uint64_t calls);
 
 /// Every element is no number: neither an old value nor part of a result.
 static int spoiled(const float* device) {
@@ -178,6 +181,53 @@ static void deviceLost(Rank* rank) {
   rank->comm = NULL;
 }
 
+/// PreMulSum with a number in device memory, which is fetched behind what the stream does before.
+static ncclRedOp_t scaledByDevice(Rank* rank) {
+  float* scalar = deviceFloats(1);
+  fill(scalar, 1, 2, 0);
+  ncclRedOp_t op;
+  OK(ncclRedOpCreatePreMulSum(&op, scalar, ncclFloat32, ncclScalarDevice, rank->comm));
+  return op;
+}
+
+/// The stream of rank 0 does not come to the call before GOSS_TIMEOUT_MS have passed: the call says so.
+static void scalarLate(Rank* rank) {
+  const ncclRedOp_t op = scaledByDevice(rank);
+  float* data = deviceFloats(kCount);
+  fill(data, kCount, 3, 0);
+  uint32_t* word = NULL;
+  CUDA(cuMemHostAlloc((void**)&word, sizeof *word, 0));
+  *word = 0;
+  if (rank->rank == 0) {
+    CUDA(cuStreamWaitValue32_v2(rank->stream, (CUdeviceptr)(uintptr_t)word, 1, CU_STREAM_WAIT_VALUE_GEQ));
+  } else {
+    usleep(400000); // Its own deadline is later.
+  }
+  const ncclResult_t how = ncclAllReduce(data, data, kCount, ncclFloat32, op, rank->comm, rank->stream);
+  CHECK(rank->rank == 0 ? how != ncclSuccess : failed(rank->comm) != ncclSuccess);
+  CHECK(strstr(ncclGetLastError(rank->comm), "the scalar of its PreMulSum is in device memory") != NULL);
+  __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+  OK(ncclCommAbort(rank->comm));
+  rank->comm = NULL;
+  finish(rank->stream);
+  CHECK(rank->rank == 0 ? holds(data, kCount, 3, 0) : spoiled(data)); // The call of rank 0 never reached its stream.
+}
+
+/// The device of rank 1 fails while the number is fetched.
+static void scalarLost(Rank* rank) {
+  const ncclRedOp_t op = scaledByDevice(rank);
+  float* data = deviceFloats(kCount);
+  OK(ncclAllReduce(data, data, kCount, ncclFloat32, op, rank->comm, rank->stream));
+  finish(rank->stream);
+  if (rank->rank == 1) cudaStandinFail(0, 4); // Behind the copy: the stream is asked whether it has come.
+  ncclResult_t how = ncclAllReduce(data, data, kCount, ncclFloat32, op, rank->comm, rank->stream);
+  if (how == ncclSuccess) how = failed(rank->comm);
+  CHECK(how == (rank->rank == 1 ? ncclUnhandledCudaError : ncclRemoteError));
+  CHECK(strstr(ncclGetLastError(rank->comm), "cuda device 0") != NULL);
+  OK(ncclCommAbort(rank->comm));
+  rank->comm = NULL;
+}
+
 int main(int argc, char** argv) {
   const char* how = argc < 2 ? "" : argv[1];
   if (strcmp(how, "killed") == 0) return runRanks(3, 1, killedOne);
@@ -187,5 +237,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "abort") == 0) return runRanks(2, -1, aborted);
   if (strcmp(how, "revoke") == 0) return runRanks(3, -1, revoked);
   if (strcmp(how, "shrink") == 0) return runRanks(3, 1, shrunk);
+  if (strcmp(how, "scalar_late") == 0) return runRanks(2, -1, scalarLate);
+  if (strcmp(how, "scalar_lost") == 0) return runRanks(2, -1, scalarLost);
   return strcmp(how, "device") == 0 ? runRanks(2, -1, deviceLost) : 2;
 }
