@@ -30,8 +30,10 @@ void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, 
   for (const Step& step : schedule.steps)
     use(schedule, step);
   bytes_ = 0;
-  place(input_);
+  // Outputs lie first: the fragments of a slot become smaller, never larger, so no input of an earlier one lies where a
+  // later one's output does. StreamGate::tryGiveUp() fills slots once, and inputs still arrive behind it.
   place(output_);
+  place(input_);
 }
 
 StagedSlots::Staged* StagedSlots::find(Slot slot) {

@@ -198,6 +198,28 @@ TEST(Streams, GoOnBehindAFailedCallAfterALongStop) {
   });
 }
 
+/// Fragments differ by a unit of 64 bytes, the larger ones first, and inputs still arrive in slots behind the abort.
+TEST(Streams, HaveNoInputInTheResultsOfAnAbortedCall) {
+  ScopedEnvironment environment;
+  environment.set("GOSS_FRAGMENT_BYTES", "4096");
+  runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    constexpr std::size_t kUneven = std::size_t{64} * 1024 + 20 * 16;
+    constexpr std::size_t kUnevenBytes = kUneven * sizeof(float);
+    if (rank == 1) { // It never calls.
+      failureOf(comm);
+      return;
+    }
+    auto* memory = device.memory(kUnevenBytes);
+    device.enqueueToDevice(bytesOf(std::vector<float>(kUneven, 5)));
+    const goss_options options = onStream(device);
+    ASSERT_OK(goss_all_reduce(comm, memory, memory, kUneven, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
+    device.enqueueToHost(kUnevenBytes);
+    EXPECT_OK(goss_comm_abort(comm, "test"));
+    ASSERT_TRUE(device.synchronize());
+    EXPECT_TRUE(isNan(device.fetched(kUnevenBytes)));
+  });
+}
+
 /// Whether the calls are in streams, and which job of the device fails.
 class FailingDevice : public testing::TestWithParam<std::tuple<bool, int>> {};
 
