@@ -28,20 +28,29 @@ class Context {
   const std::string name_;
 };
 
-/// The context is the calling thread's for as long as this lives.
+/// The context is the calling thread's for as long as this lives. While another thread captures a stream in global
+/// mode, calls of this one that no capture can hold, such as asking for an event, would fail and break that capture;
+/// none of the library's touches a captured stream, so it makes them in relaxed mode.
 class InContext {
  public:
   explicit InContext(const Context& context) : driver_(context.driver()) {
+    exchangeCaptureMode();
     error_ = driver_.ctxPushCurrent(context.handle());
   }
   InContext(const InContext&) = delete;
   InContext& operator=(const InContext&) = delete;
   ~InContext() {
     if (error_ == CUDA_SUCCESS) driver_.ctxPopCurrent(nullptr);
+    exchangeCaptureMode();
   }
 
  private:
+  void exchangeCaptureMode() {
+    if (driver_.exchangeCaptureMode != nullptr) driver_.exchangeCaptureMode(&other_mode_);
+  }
+
   const Driver& driver_;
+  CUstreamCaptureMode other_mode_ = CU_STREAM_CAPTURE_MODE_RELAXED; ///< The one that is not the thread's now.
   CUresult error_;
 };
 

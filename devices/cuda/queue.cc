@@ -14,7 +14,9 @@ CudaEvent::~CudaEvent() {
 Result<bool> CudaEvent::isDone() {
   const InContext inside(context_);
   const CUresult error = context_.driver().eventQuery(event_);
-  if (error == CUDA_SUCCESS || error == CUDA_ERROR_NOT_READY) return error == CUDA_SUCCESS;
+  // A driver without modes of capture does not tell while another thread captures a stream.
+  const bool not_yet = error == CUDA_ERROR_NOT_READY || error == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (error == CUDA_SUCCESS || not_yet) return error == CUDA_SUCCESS;
   return context_.statusOf(error, "cuEventQuery");
 }
 

@@ -16,8 +16,13 @@ class Finder {
   explicit Finder(void* library) : library_(library) {}
   template <typename F>
   void operator()(F& function, const char* name) {
-    function = reinterpret_cast<F>(::dlsym(library_, name));
+    mayLack(function, name);
     if (function == nullptr && missing_ == nullptr) missing_ = name;
+  }
+  /// Null where the driver does not have it.
+  template <typename F>
+  void mayLack(F& function, const char* name) {
+    function = reinterpret_cast<F>(::dlsym(library_, name));
   }
   [[nodiscard]] const char* missing() const { return missing_; }
 
@@ -56,6 +61,7 @@ void findStreams(Finder& find, Driver& driver) {
   find(driver.streamWaitEvent, "cuStreamWaitEvent");
   find(driver.streamGetCtx, "cuStreamGetCtx");
   find(driver.streamIsCapturing, "cuStreamIsCapturing");
+  find.mayLack(driver.exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode");
   find(driver.eventCreate, "cuEventCreate");
   find(driver.eventDestroy, "cuEventDestroy_v2");
   find(driver.eventRecord, "cuEventRecord");

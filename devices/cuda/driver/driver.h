@@ -43,6 +43,7 @@ struct Driver {
   decltype(&cuStreamWaitEvent) streamWaitEvent;
   decltype(&cuStreamGetCtx) streamGetCtx;
   decltype(&cuStreamIsCapturing) streamIsCapturing;
+  decltype(&cuThreadExchangeStreamCaptureMode) exchangeCaptureMode; ///< May be null.
   decltype(&cuEventCreate) eventCreate;
   decltype(&cuEventDestroy_v2) eventDestroy;
   decltype(&cuEventRecord) eventRecord;

@@ -283,6 +283,25 @@ static void refusals(Rank* rank) {
   CHECK(holds(data, 10, (float)rank->ranks, 0));
 }
 
+/// The library's threads neither break the capture nor are stopped by it.
+static void besideACapture(Rank* rank) {
+  cudaStream_t captured;
+  CUDA(cuStreamCreate(&captured, CU_STREAM_NON_BLOCKING));
+  float* data = deviceFloats(200001);
+  fill(data, 200001, 1, 0);
+  CUDA(cuStreamBeginCapture_v2(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  OK(ncclAllReduce(data, data, 200001, ncclFloat32, ncclSum, rank->comm, rank->stream));
+  ncclComm_t comm = NULL;
+  OK(ncclCommSplit(rank->comm, 0, rank->rank, &comm, NULL));
+  OK(ncclAllReduce(data, data, 200001, ncclFloat32, ncclSum, comm, rank->stream));
+  OK(ncclCommDestroy(comm)); // when the stream has done it
+  CUgraph graph;
+  CUDA(cuStreamEndCapture(captured, &graph));
+  CUDA(cuStreamDestroy_v2(captured));
+  finish(rank->stream);
+  CHECK(holds(data, 200001, (float)(rank->ranks * rank->ranks), 0));
+}
+
 static void body(Rank* rank) {
   allReduces(rank);
   types(rank);
@@ -297,6 +316,7 @@ static void body(Rank* rank) {
   lateScalar(rank);
   vendorOptions(rank);
   refusals(rank);
+  besideACapture(rank);
 }
 
 int main(int argc, char** argv) { return argc < 2 ? 2 : runRanks(atoi(argv[1]), -1, body); }

@@ -34,7 +34,7 @@ CUresult release(std::uintptr_t address, Kind kind) {
 }
 
 CUresult allocate(Kind kind, std::size_t bytes, std::uintptr_t& address) {
-  if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
+  if (const CUresult error = standin::enterOutsideCaptures(); error != CUDA_SUCCESS) return error;
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   address = memory().allocate(kind, bytes, standin::currentDevice());
   return address != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -73,7 +73,7 @@ CUresult cuMemHostAlloc(void** out, size_t bytes, unsigned /*flags*/) {
 CUresult cuMemFreeHost(void* address) { return release(reinterpret_cast<std::uintptr_t>(address), Kind::pinned); }
 
 CUresult cuMemHostRegister_v2(void* address, size_t bytes, unsigned /*flags*/) {
-  if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
+  if (const CUresult error = standin::enterOutsideCaptures(); error != CUDA_SUCCESS) return error;
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   if (standin::pinnedFails()) return CUDA_ERROR_OUT_OF_MEMORY;
   return memory().add(address, bytes, standin::currentDevice()) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

@@ -179,28 +179,28 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
   if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
   const standin::Stream* stream = standin::streamOf(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  *status = static_cast<CUstreamCaptureStatus>(stream->capture);
+  *status = static_cast<CUstreamCaptureStatus>(stream->capture.load());
   return CUDA_SUCCESS;
 }
-CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode /*mode*/) {
+CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
   standin::Stream* stream = standin::streamOf(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const bool legacy = handle == nullptr || handle == CU_STREAM_LEGACY;
   if (legacy || stream->capture != standin::Capture::none) return CUDA_ERROR_ILLEGAL_STATE;
+  stream->capture_mode = mode;
   stream->capture = standin::Capture::active;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   standin::Stream* stream = standin::streamOf(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  const auto was = std::exchange(stream->capture, standin::Capture::none);
+  const auto was = stream->capture.exchange(standin::Capture::none);
   *graph = was == standin::Capture::active ? reinterpret_cast<CUgraph>(stream) : nullptr;
   if (was == standin::Capture::none) return CUDA_ERROR_ILLEGAL_STATE;
   return was == standin::Capture::active ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  thread_local CUstreamCaptureMode own = CU_STREAM_CAPTURE_MODE_GLOBAL;
-  *mode = std::exchange(own, *mode);
+  standin::exchangeCaptureMode(*mode);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphDestroy(CUgraph /*graph*/) { return CUDA_SUCCESS; }
@@ -228,7 +228,7 @@ CUresult cuEventRecord(CUevent event, CUstream handle) {
 }
 
 CUresult cuEventQuery(CUevent event) {
-  if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
+  if (const CUresult error = standin::enterOutsideCaptures(); error != CUDA_SUCCESS) return error;
   return markerOf(event).done() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 

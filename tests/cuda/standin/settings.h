@@ -5,7 +5,8 @@
 /// - Device memory is mapped twice. The caller's addresses fault when the host touches them, as the device's memory of
 ///   a real machine does; copies and memory operations of streams use the other mapping.
 /// - What a real driver forbids or punishes is found: a copy into memory that was freed (the context is lost, and
-///   standard error names the call), a host function that calls the driver, synchronising a stream that is captured.
+///   standard error names the call), a host function that calls the driver, synchronising a stream that is captured,
+///   asking for events and allocating while another thread captures in global mode.
 /// - Kernels do not run: the interface has no launch.
 ///
 /// Variables choose what it does; they are read once, when the first function is called, and hold until a test calls

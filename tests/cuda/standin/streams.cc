@@ -13,6 +13,7 @@ namespace {
 
 thread_local int device_of_thread = 0;
 thread_local bool in_host_function = false;
+thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 /// All streams. It outlives the threads of queues, which nobody joins at the end of a process.
 struct Table {
@@ -156,6 +157,20 @@ CUresult refuseCapture(Stream* stream) {
   if (stream == nullptr || stream->capture == Capture::none) return CUDA_SUCCESS;
   stream->capture = Capture::broken;
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+void exchangeCaptureMode(CUstreamCaptureMode& mode) { std::swap(mode, capture_mode); }
+
+CUresult enterOutsideCaptures() {
+  CUresult result = enter();
+  if (result != CUDA_SUCCESS || capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return result;
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  for (Stream* stream : all.streams) {
+    if (stream->capture == Capture::none || stream->capture_mode != CU_STREAM_CAPTURE_MODE_GLOBAL) continue;
+    result = refuseCapture(stream);
+  }
+  return result;
 }
 
 } // namespace standin

@@ -2,6 +2,7 @@
 #ifndef GOSS_TESTS_CUDA_STANDIN_STREAMS_H_
 #define GOSS_TESTS_CUDA_STANDIN_STREAMS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,7 +21,8 @@ struct Stream {
   std::shared_ptr<Queue> queue;
   int device = 0;
   unsigned flags = 0;
-  Capture capture = Capture::none; ///< Of one thread at a time, as streams are.
+  std::atomic<Capture> capture = Capture::none;
+  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 };
 
 struct Event {
@@ -58,6 +60,11 @@ void synchronize(int device);
 CUresult submit(CUstream handle, Queue::Item item);
 /// For what a captured stream does not allow: breaks the capture. `stream` may be nullptr.
 CUresult refuseCapture(Stream* stream);
+/// As cuThreadExchangeStreamCaptureMode.
+void exchangeCaptureMode(CUstreamCaptureMode& mode);
+/// enter() for a call that no capture can hold: where the calling thread is not in relaxed mode, it breaks all captures
+/// in global mode, whichever thread's they are.
+CUresult enterOutsideCaptures();
 
 } // namespace standin
 

@@ -178,6 +178,24 @@ TEST_F(Standin, ACapturedStreamIsKnownAndRunsNothing) {
   EXPECT_EQ(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
+TEST_F(Standin, AnotherThreadsCallsBreakAGlobalCaptureUnlessTheyAreRelaxed) {
+  const CUstream stream = newStream();
+  CUevent event = nullptr;
+  ASSERT_EQ(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  for (const auto mode : {CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_CAPTURE_MODE_GLOBAL}) {
+    const bool relaxed = mode == CU_STREAM_CAPTURE_MODE_RELAXED;
+    ASSERT_EQ(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    std::thread other([&, own = mode]() mutable {
+      EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&own), CUDA_SUCCESS);
+      EXPECT_EQ(own, CU_STREAM_CAPTURE_MODE_GLOBAL);
+      EXPECT_EQ(cuEventQuery(event), relaxed ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    });
+    other.join();
+    CUgraph graph = nullptr;
+    EXPECT_EQ(cuStreamEndCapture(stream, &graph), relaxed ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  }
+}
+
 TEST_F(Standin, AHostFunctionMayNotCallTheDriver) {
   const CUstream stream = newStream();
   static std::atomic<int> result{-1};
