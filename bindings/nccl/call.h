@@ -25,6 +25,8 @@ enum class Kind : std::uint8_t {
   recv
 };
 inline constexpr std::size_t kKinds = 10;
+/// Messages of the program have tags below this one.
+inline constexpr std::int32_t kOwnTag = 0x7fffffff;
 const char* nameOf(Kind kind);
 
 struct Call {

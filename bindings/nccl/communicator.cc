@@ -45,8 +45,6 @@ void ncclComm::started(const Result<goss_comm_t>& made) {
     rank = number;
     goss_comm_size(comm, &number);
     ranks = number;
-    sent.resize(static_cast<std::size_t>(number));
-    received.resize(static_cast<std::size_t>(number));
     auto begun = goss::nccl::StreamOrder::make(device, comm);
     status = begun.status();
     if (begun.isOk()) order = begun.take();

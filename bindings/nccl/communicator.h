@@ -59,10 +59,8 @@ struct ncclComm {
   std::atomic<bool> aborted{false};
   std::atomic<bool> suspended{false};
 
-  std::mutex mutex; ///< Of what follows.
+  std::mutex mutex; ///< Of `ops`.
   std::map<int, UserOp> ops;
-  std::vector<std::int32_t> sent; ///< Messages to each rank so far, and from it: their tags.
-  std::vector<std::int32_t> received;
 
  private:
   std::atomic<int> state_{ncclInProgress};

@@ -103,14 +103,6 @@ Status choose(Call& call, const ncclCollConfig_t* given) {
   return {};
 }
 
-void tag(Call& call, ncclComm& comm) {
-  if (!isMessage(call.kind)) return;
-  const std::lock_guard lock(comm.mutex);
-  auto& number = (call.kind == Kind::send ? comm.sent : comm.received)[static_cast<std::size_t>(call.root)];
-  call.tag = number;
-  number = (number + 1) & 0x7fffffff;
-}
-
 ncclResult_t enqueue(const Given& given) {
   const std::string name = fmt::format("nccl{}", nameOf(given.kind));
   const auto comm = find(given.comm, name.c_str());
@@ -130,7 +122,6 @@ ncclResult_t enqueue(const Given& given) {
   if (status.isOk() && reduces(given.kind)) status = setOp(*call, *comm, given.op);
   if (status.isOk()) status = choose(*call, given.config);
   if (!status.isOk()) return report(status);
-  tag(*call, *comm);
   return launch(comm, std::move(call));
 }
 

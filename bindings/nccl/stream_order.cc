@@ -166,7 +166,7 @@ Status StreamOrder::post(void* stream, const std::vector<std::shared_ptr<Call>>&
   if (grouped) goss_group_begin();
   for (const auto& call : calls) {
     goss_request_t request = nullptr;
-    first = start(comm_, *call, stream, &request);
+    first = startNext(*call, stream, &request);
     if (!first.isOk()) break;
     if (request != nullptr) requests.push_back(request);
   }
@@ -174,6 +174,15 @@ Status StreamOrder::post(void* stream, const std::vector<std::shared_ptr<Call>>&
   const std::lock_guard lock(mutex_);
   pending_.insert(pending_.end(), requests.begin(), requests.end());
   return first.isOk() ? ended : first;
+}
+
+Status StreamOrder::startNext(Call& call, void* stream, goss_request_t* request) {
+  if (!isMessage(call.kind)) return start(comm_, call, stream, request);
+  std::int32_t& tag = tags_[{call.kind, call.root}];
+  call.tag = tag;
+  Status status = start(comm_, call, stream, request);
+  if (status.isOk()) tag = (tag + 1) % kOwnTag;
+  return status;
 }
 
 // ---- Ends ----

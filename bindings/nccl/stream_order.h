@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/nccl/call.h"
@@ -54,6 +55,8 @@ class StreamOrder {
   Status fetchScalar(Call& call);
   Status awaitScalar(const Call& call);
   Status post(void* stream, const std::vector<std::shared_ptr<Call>>& calls);
+  /// Gives a message its tag, which a refused one leaves to the next.
+  Status startNext(Call& call, void* stream, goss_request_t* request);
 
   void collect();
   void note(const Status& failure);
@@ -68,6 +71,7 @@ class StreamOrder {
   std::unique_ptr<DeviceEvent> scalar_; ///< Behind the copy of a scalar.
   std::unique_ptr<DeviceBlock> host_scalar_;
   DeviceQueue* last_ = nullptr;
+  std::map<std::pair<Kind, int>, std::int32_t> tags_; ///< Of the next message to each rank, and from it.
 
   std::mutex mutex_;
   std::deque<goss_request_t> pending_; ///< Of calls that were submitted, in their order.

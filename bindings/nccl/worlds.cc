@@ -14,9 +14,6 @@ namespace {
 
 static_assert(sizeof(ncclUniqueId) == sizeof(goss_unique_id));
 
-// No message of a program has this tag: theirs count from 0.
-constexpr std::int32_t kIdTag = 0x7fffffff;
-
 struct Tls {
   std::mutex mutex;
   std::string setting;
@@ -41,11 +38,11 @@ Result<goss_comm_t> meetSurvivors(ncclComm& parent, const std::vector<int>& surv
   goss_unique_id id{};
   goss_status status = GOSS_SUCCESS;
   if (rank > 0) {
-    status = goss_recv(parent.comm, &id, sizeof id, GOSS_UINT8, survivors[0], kIdTag, nullptr, nullptr);
+    status = goss_recv(parent.comm, &id, sizeof id, GOSS_UINT8, survivors[0], kOwnTag, nullptr, nullptr);
   } else {
     status = goss_unique_id_create(&id);
     for (std::size_t i = 1; i < survivors.size() && status == GOSS_SUCCESS; ++i)
-      status = goss_send(parent.comm, &id, sizeof id, GOSS_UINT8, survivors[i], kIdTag, nullptr, nullptr);
+      status = goss_send(parent.comm, &id, sizeof id, GOSS_UINT8, survivors[i], kOwnTag, nullptr, nullptr);
   }
   if (status != GOSS_SUCCESS)
     return Status::error(status,

@@ -283,6 +283,25 @@ static void refusals(Rank* rank) {
   CHECK(holds(data, 10, (float)rank->ranks, 0));
 }
 
+/// Messages that rank 0 alone was refused do not count among those that the ranks exchange.
+static void refusedMessages(Rank* rank) {
+  if (rank->rank == 0) {
+    float* data = deviceFloats(10);
+    CUgraph graph;
+    CUDA(cuStreamBeginCapture_v2(rank->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CHECK(ncclSend(data, 10, ncclFloat32, 1, rank->comm, rank->stream) == ncclInvalidUsage);
+    CUDA(cuStreamEndCapture(rank->stream, &graph));
+    OK(ncclGroupStart());
+    OK(ncclSend(data, 10, ncclFloat32, 1, rank->comm, rank->stream));
+    CHECK(ncclRecv(NULL, 10, ncclFloat32, 1, rank->comm, rank->stream) == ncclInvalidArgument);
+    CHECK(ncclGroupEnd() == ncclInvalidArgument);
+    OK(ncclGroupStart());
+    OK(ncclSend(data, 10, ncclFloat32, 1, rank->comm, rank->stream));
+    OK(ncclGroupSimulateEnd(NULL));
+  }
+  messages(rank, 100, 1);
+}
+
 /// The library's threads neither break the capture nor are stopped by it.
 static void besideACapture(Rank* rank) {
   cudaStream_t captured;
@@ -316,6 +335,7 @@ static void body(Rank* rank) {
   lateScalar(rank);
   vendorOptions(rank);
   refusals(rank);
+  refusedMessages(rank);
   besideACapture(rank);
 }
 
