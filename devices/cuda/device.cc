@@ -131,13 +131,19 @@ Status CudaDevice::checkStream(CUstream stream) const {
   CUcontext context = nullptr;
   CUresult error = context_.driver().streamGetCtx(stream, &context);
   if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuStreamGetCtx");
+  if (context == context_.handle()) return {};
   error = context_.driver().ctxPushCurrent(context);
   if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuCtxPushCurrent");
   CUdevice device = -1;
   error = context_.driver().ctxGetDevice(&device);
   context_.driver().ctxPopCurrent(nullptr);
   if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuCtxGetDevice");
-  if (device == ordinal_) return {};
+  if (device == ordinal_)
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("{}: the stream is one of another context than the device's primary one, and "
+                                     "events do not cross contexts; make it in the primary context, as CUDA's runtime "
+                                     "does",
+                                     context_.name()));
   return Status::error(
       GOSS_ERR_INVALID_ARGUMENT,
       fmt::format("{}: the stream is one of device {}; give a stream of the buffers' device", context_.name(), device));

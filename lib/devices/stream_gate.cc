@@ -64,12 +64,13 @@ Status StreamGate::enqueueGates(const CopiesOf& copiesOf) {
     copiesOf(next, slot(at), copies_);
     if (Status status = enqueueArrival(next, copies_.in); !status.isOk()) return status;
   }
-  ends_ = true;
-  return queue_->record(*end_);
+  const Status status = queue_->record(*end_);
+  ends_ = status.isOk();
+  return status;
 }
 
 void StreamGate::setEnqueued() {
-  if (!ends_) (void)!queue_->record(*end_).isOk(); // A part of the call was enqueued, and uses the memory.
+  if (!ends_) ends_ = queue_->record(*end_).isOk(); // A part of the call was enqueued, and uses the memory.
   enqueued_.store(true, std::memory_order_release);
 }
 
@@ -83,7 +84,9 @@ void StreamGate::open(std::uint32_t fragment) {
 
 Result<bool> StreamGate::hasLeft() {
   if (!isEnqueued()) return false;
-  return end_->isDone();
+  const Result<bool> done = end_->isDone();
+  // An event that was never recorded counts as done, and tells nothing of the stream.
+  return done.isOk() ? Result<bool>(done.value() && ends_) : done;
 }
 
 bool StreamGate::tryGiveUp() {
@@ -94,10 +97,11 @@ bool StreamGate::tryGiveUp() {
     const std::uint32_t opened = load(ready(i));
     if (opened < rounds(i) && load(arrived(i)) <= opened) return false;
   }
-  for (const PinnedPool::Lease& slot : slots_)
-    std::memset(slot.data(), 0xff, slot.bytes());
-  for (std::uint32_t i = 0; i < slots(); ++i)
+  for (std::uint32_t i = 0; i < slots(); ++i) {
+    if (load(ready(i)) >= rounds(i)) continue; // The stream copies right results out of it.
+    std::memset(slots_[i].data(), 0xff, slots_[i].bytes());
     std::atomic_ref(*ready(i)).store(rounds(i), std::memory_order_release);
+  }
   return true;
 }
 
