@@ -46,6 +46,9 @@ class Operation {
   /// Completes the operation if everything that it waits for has arrived, without a turn of the loop. Called before
   /// another rank's abort ends it, because that rank may have completed the operation.
   virtual void lookOnceMoreOnLoop() GOSS_ON_LOOP {}
+  /// Whether its results are there, and only this rank's device is on the way to them: the operation survives another
+  /// rank's abort.
+  [[nodiscard]] virtual bool hasResultsOnLoop() const GOSS_ON_LOOP { return false; }
   /// Cancels everything at the transports; afterwards they do not touch the operation's buffers.
   virtual void withdrawOnLoop() GOSS_ON_LOOP = 0;
   /// A text for reports: "all_reduce(sum) of 8 float32".
@@ -83,6 +86,8 @@ class Operation {
     state_ = State::inactive;
     parent_ = nullptr;
   }
+  /// Whether another operation waits for it.
+  [[nodiscard]] bool isPart() const { return parent_ != nullptr; }
   /// Whether it stands for any number of sends that were over at once.
   [[nodiscard]] bool isAlwaysComplete() const { return owner_ == Owner::fixed; }
   [[nodiscard]] const Status& status() const { return status_; }

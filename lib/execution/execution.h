@@ -65,6 +65,7 @@ class Execution final : public Operation, public StreamOrdered {
   void advanceOnLoop() GOSS_ON_LOOP override;
   bool pollOnLoop() GOSS_ON_LOOP override;
   void lookOnceMoreOnLoop() GOSS_ON_LOOP override;
+  [[nodiscard]] bool hasResultsOnLoop() const GOSS_ON_LOOP override { return gate_ != nullptr && fragments_left_ == 0; }
   void withdrawOnLoop() GOSS_ON_LOOP override;
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;

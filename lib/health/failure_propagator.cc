@@ -39,6 +39,7 @@ void FailurePropagator::fail(const Status& status, Origin origin) {
     if (operation.outlivesFailure() && origin != Origin::destroyed) return;
     if (origin == Origin::elsewhere) operation.lookOnceMoreOnLoop();
     if (operation.state() != Operation::State::active) return;
+    if (origin == Origin::elsewhere && operation.hasResultsOnLoop() && !operation.isPart()) return;
     operation.withdrawOnLoop();
     operations_.completeOnLoop(operation, operations_.asyncError());
   });

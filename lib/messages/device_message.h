@@ -28,6 +28,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   void startOnLoop() GOSS_ON_LOOP override;
   void advanceOnLoop() GOSS_ON_LOOP override;
   bool pollOnLoop() GOSS_ON_LOOP override;
+  [[nodiscard]] bool hasResultsOnLoop() const GOSS_ON_LOOP override { return phase_ == Phase::leaving; }
   void withdrawOnLoop() GOSS_ON_LOOP override;
   [[nodiscard]] std::string describe() const override { return inner_.describe(); }
   [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;

@@ -220,6 +220,40 @@ TEST(Streams, HaveNoInputInTheResultsOfAnAbortedCall) {
   });
 }
 
+/// The results are in the slots, and the stream of rank 0 is slow to copy them out.
+TEST(Streams, BringResultsThatWereThereBeforeAnAbort) {
+  ScopedEnvironment environment;
+  environment.set("GOSS_FRAGMENT_BYTES", "40000");
+  for (const int aborts : {0, 1}) {
+    std::barrier<> exchanged(2);
+    DeviceSetup setup{"", 2};
+    setup.machine.other_rank = 0;
+    setup.machine.other_behaviour.latency_us = 30000;
+    runDeviceRanks(setup, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+      auto* memory = device.memory(kBytes);
+      device.enqueueToDevice(bytesOf(std::vector<float>(kCount, 1)));
+      const goss_options options = onStream(device);
+      goss_request_t request = nullptr;
+      ASSERT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, &request));
+      device.enqueueToHost(kBytes);
+      if (rank == 1) {
+        EXPECT_OK(goss_wait(&request, nullptr));
+      }
+      exchanged.arrive_and_wait();
+      std::this_thread::sleep_for(std::chrono::milliseconds(60)); // Rank 0 has got its last messages.
+      if (rank == aborts) {
+        EXPECT_OK(goss_comm_abort(comm, "test"));
+      }
+      if (rank == 0) {
+        const goss_status status = goss_wait(&request, nullptr);
+        EXPECT_TRUE(status == GOSS_SUCCESS || (aborts == 0 && status == GOSS_ERR_ABORTED)) << goss_last_error();
+      }
+      ASSERT_TRUE(device.synchronize());
+      EXPECT_THAT(floatsOf(device.fetched(kBytes)), testing::Each(2.0F)) << "on rank " << rank;
+    });
+  }
+}
+
 /// Whether the calls are in streams, and which job of the device fails.
 class FailingDevice : public testing::TestWithParam<std::tuple<bool, int>> {};
 
