@@ -274,6 +274,13 @@ static void refusals(Rank* rank) {
   CHECK(strstr(ncclGetLastError(NULL), "captured") != NULL);
   CUgraph graph;
   CUDA(cuStreamEndCapture(rank->stream, &graph));
+  CUcontext other;
+  cudaStream_t foreign;
+  CUDA(cuCtxCreate_v2(&other, 0, 0));
+  CUDA(cuStreamCreate(&foreign, CU_STREAM_NON_BLOCKING));
+  CUDA(cuCtxPopCurrent_v2(NULL));
+  CHECK(ncclAllReduce(data, data, 10, ncclFloat32, ncclSum, rank->comm, foreign) == ncclInvalidArgument);
+  CHECK(strstr(ncclGetLastError(NULL), "primary context") != NULL);
   CHECK(ncclPutSignal(data, 1, ncclFloat32, 0, NULL, 0, 0, 0, 0, rank->comm, rank->stream) == ncclInvalidUsage);
   CHECK(strstr(ncclGetLastError(NULL), "ncclSend") != NULL);
   // Nothing of this harms the communicator.

@@ -11,17 +11,24 @@
 
 namespace {
 
-constexpr std::uintptr_t kContexts = 0x1000; // the context of device d is a number that no pointer has
+constexpr std::uintptr_t kContexts = 0x1000; // a context's handle is a number that no pointer has
 
 bool exists(CUdevice device) { return device >= 0 && device < standin::settings().devices; }
-CUcontext contextOf(int device) { return reinterpret_cast<CUcontext>(kContexts + static_cast<unsigned>(device)); }
-int deviceOf(CUcontext context) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(context) - kContexts); }
+int numberOf(CUcontext context) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(context) - kContexts); }
+bool exists(CUcontext context) {
+  const int number = numberOf(context);
+  return number >= 0 && number < 2 * standin::kOthers && exists(number % standin::kOthers);
+}
 
-// Each thread has a stack of contexts; the top is its device.
+// Each thread has a stack of contexts; the top is its own.
 thread_local int stack[16];
 thread_local int depth = 0;
 
 } // namespace
+
+CUcontext standin::handleOf(int context) {
+  return reinterpret_cast<CUcontext>(kContexts + static_cast<unsigned>(context));
+}
 
 CUresult cuInit(unsigned /*flags*/) { return standin::settings().devices > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE; }
 CUresult cuDriverGetVersion(int* version) {
@@ -84,7 +91,7 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   if (!exists(device)) return CUDA_ERROR_INVALID_DEVICE;
-  *context = contextOf(device);
+  *context = standin::handleOf(device);
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
@@ -96,23 +103,28 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* activ
   return exists(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult cuCtxGetCurrent(CUcontext* context) {
-  *context = contextOf(standin::currentDevice());
+  *context = standin::handleOf(standin::currentContext());
   return CUDA_SUCCESS;
 }
+CUresult cuCtxCreate_v2(CUcontext* context, unsigned /*flags*/, CUdevice device) {
+  if (!exists(device)) return CUDA_ERROR_INVALID_DEVICE;
+  *context = standin::handleOf(standin::kOthers + device);
+  return cuCtxPushCurrent_v2(*context);
+}
 CUresult cuCtxSetCurrent(CUcontext context) {
-  if (!exists(deviceOf(context))) return CUDA_ERROR_INVALID_CONTEXT;
-  standin::setCurrentDevice(deviceOf(context));
+  if (!exists(context)) return CUDA_ERROR_INVALID_CONTEXT;
+  standin::setCurrentContext(numberOf(context));
   return CUDA_SUCCESS;
 }
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  if (!exists(deviceOf(context)) || depth == 16) return CUDA_ERROR_INVALID_CONTEXT;
-  stack[depth++] = standin::currentDevice();
+  if (!exists(context) || depth == 16) return CUDA_ERROR_INVALID_CONTEXT;
+  stack[depth++] = standin::currentContext();
   return cuCtxSetCurrent(context);
 }
 CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   if (depth == 0) return CUDA_ERROR_INVALID_CONTEXT;
-  if (context != nullptr) *context = contextOf(standin::currentDevice());
-  standin::setCurrentDevice(stack[--depth]);
+  if (context != nullptr) *context = standin::handleOf(standin::currentContext());
+  standin::setCurrentContext(stack[--depth]);
   return CUDA_SUCCESS;
 }
 CUresult cuCtxGetDevice(CUdevice* device) {

@@ -166,7 +166,9 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned /*flags*/) {
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
   standin::Stream* stream = standin::streamOf(handle);
-  return stream == nullptr ? CUDA_ERROR_INVALID_HANDLE : cuDevicePrimaryCtxRetain(context, stream->device);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *context = standin::handleOf(stream->context);
+  return CUDA_SUCCESS;
 }
 CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
   const standin::Stream* stream = standin::streamOf(handle);

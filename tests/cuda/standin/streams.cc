@@ -11,7 +11,7 @@ namespace standin {
 
 namespace {
 
-thread_local int device_of_thread = 0;
+thread_local int context_of_thread = 0;
 thread_local bool in_host_function = false;
 thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
@@ -38,7 +38,7 @@ std::shared_ptr<Queue> newQueue(Table& all, int device) {
 
 Stream* newStream(Table& all, int device, unsigned flags) {
   auto* stream = new Stream;
-  stream->device = device;
+  stream->device = stream->context = device;
   stream->flags = flags;
   stream->queue = newQueue(all, device);
   return stream;
@@ -78,8 +78,9 @@ CUresult enter() {
 InHostFunction::InHostFunction() { in_host_function = true; }
 InHostFunction::~InHostFunction() { in_host_function = false; }
 
-int currentDevice() { return device_of_thread; }
-void setCurrentDevice(int device) { device_of_thread = device; }
+int currentDevice() { return context_of_thread % kOthers; }
+int currentContext() { return context_of_thread; }
+void setCurrentContext(int context) { context_of_thread = context; }
 
 Stream* streamOf(CUstream handle) {
   Table& all = table();
@@ -105,6 +106,7 @@ CUstream createStream(unsigned flags) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   Stream* stream = newStream(all, currentDevice(), flags);
+  stream->context = currentContext();
   all.streams.insert(stream);
   return reinterpret_cast<CUstream>(stream);
 }

@@ -20,6 +20,7 @@ enum class Capture : std::uint8_t { none, active, broken };
 struct Stream {
   std::shared_ptr<Queue> queue;
   int device = 0;
+  int context = 0;
   unsigned flags = 0;
   std::atomic<Capture> capture = Capture::none;
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -45,7 +46,11 @@ class InHostFunction {
 
 /// The calling thread's device.
 int currentDevice();
-void setCurrentDevice(int device);
+/// Contexts have numbers: the primary one of device d is d, its other one kOthers + d.
+constexpr int kOthers = 64;
+int currentContext();
+void setCurrentContext(int context);
+CUcontext handleOf(int context);
 
 /// The stream behind a handle: NULL and 1 are the legacy default stream of the calling thread's device, 2 this thread's
 /// own. nullptr: there is none, and standard error says so.
