@@ -15,6 +15,7 @@
 #include "bindings/nccl/call.h"
 #include "bindings/nccl/nccl_api.h"
 #include "bindings/nccl/stream_order.h"
+#include "bindings/nccl/turn.h"
 #include "gossamer/device.h"
 
 /// Thread-safe. Made in state ncclInProgress; a thread of its own, or the call that made it, then starts it.
@@ -53,6 +54,8 @@ struct ncclComm {
   goss_comm_t comm = nullptr; ///< Both are set by started().
   std::unique_ptr<goss::nccl::StreamOrder> order;
   std::thread starter;
+  /// Of the communicators that come out of this one. Calls on this one wait for them.
+  const std::shared_ptr<goss::nccl::Turns> turns = std::make_shared<goss::nccl::Turns>();
   std::atomic<bool> finalized{false};
   std::atomic<bool> revoked{false};
   std::atomic<bool> shrunk{false}; ///< With NCCL_SHRINK_ABORT.

@@ -20,16 +20,15 @@
 using goss::Result;
 using goss::nccl::find;
 using goss::nccl::refuse;
+using goss::nccl::Starter;
+using goss::nccl::Turn;
 
 namespace {
 
-using Start = std::function<Result<goss_comm_t>()>;
-
-/// Makes a communicator on `device` that `start` brings to life.
-ncclResult_t make(goss::Device& device, ncclComm_t* out, int rank, int ranks, const ncclConfig_t& config, Start start) {
-  auto comm = std::make_shared<ncclComm>(device, rank, ranks, config);
+/// Enrolls a communicator that `start` brings to life, out of `parent` (null: out of none).
+ncclResult_t make(std::shared_ptr<ncclComm> comm, const ncclComm* parent, ncclComm_t* out, Starter start) {
   *out = goss::nccl::enroll(comm);
-  return goss::nccl::begin(comm, out, std::move(start));
+  return goss::nccl::begin(comm, parent, out, std::move(start));
 }
 
 Result<goss::Device*> currentDevice() {
@@ -47,7 +46,8 @@ ncclResult_t initRank(ncclComm_t* out, int ranks, const ncclUniqueId& id, int ra
   if (!config.isOk()) return goss::nccl::report(config.status());
   const auto device = currentDevice();
   if (!device.isOk()) return goss::nccl::report(device.status());
-  return make(*device.value(), out, rank, ranks, config.value(), [=] { return goss::nccl::meet(id, rank, ranks); });
+  return make(std::make_shared<ncclComm>(*device.value(), rank, ranks, config.value()), nullptr, out,
+              [=](Turn&) { return goss::nccl::meet(id, rank, ranks); });
 }
 
 /// The config of a communicator that comes out of another: what `given` leaves open is the parent's.
@@ -58,16 +58,19 @@ Result<ncclConfig_t> inherit(const ncclComm& parent, const ncclConfig_t* given) 
   return config;
 }
 
-ncclResult_t makeOf(const std::shared_ptr<ncclComm>& parent, ncclComm_t* out, const ncclConfig_t* given, Start start) {
+ncclResult_t makeOf(const std::shared_ptr<ncclComm>& parent, ncclComm_t* out, const ncclConfig_t* given,
+                    Starter start) {
   const auto config = inherit(*parent, given);
   if (!config.isOk()) return goss::nccl::report(config.status());
-  return make(parent->device, out, 0, parent->ranks, config.value(), std::move(start));
+  return make(std::make_shared<ncclComm>(parent->device, 0, parent->ranks, config.value()), parent.get(), out,
+              std::move(start));
 }
 
 /// Without a communicator of its own this rank takes part all the same.
 ncclResult_t joinNone(const std::shared_ptr<ncclComm>& parent, int key) {
   auto hidden = std::make_shared<ncclComm>(parent->device, 0, 1, goss::nccl::emptyConfig());
-  return goss::nccl::begin(hidden, nullptr, [=] { return goss::nccl::split(*parent, NCCL_SPLIT_NOCOLOR, key); });
+  return goss::nccl::begin(hidden, parent.get(), nullptr,
+                           [=](Turn&) { return goss::nccl::split(*parent, NCCL_SPLIT_NOCOLOR, key); });
 }
 
 } // namespace
@@ -114,8 +117,8 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* ordinals) 
   for (int rank = 0; rank < count && result == ncclSuccess; ++rank) {
     const auto device = provider.value()->open(ordinals == nullptr ? rank : ordinals[rank]);
     result = !device.isOk() ? goss::nccl::report(device.status())
-                            : make(*device.value(), &comms[rank], rank, count, goss::nccl::emptyConfig(),
-                                   [=] { return goss::nccl::meet(id, rank, count); });
+                            : make(std::make_shared<ncclComm>(*device.value(), rank, count, goss::nccl::emptyConfig()),
+                                   nullptr, &comms[rank], [=](Turn&) { return goss::nccl::meet(id, rank, count); });
   }
   goss::nccl::refusedInGroup(result);
   const ncclResult_t ended = ncclGroupEnd();
@@ -132,7 +135,7 @@ ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* ou
   if (color < 0 && color != NCCL_SPLIT_NOCOLOR)
     return refuse(ncclInvalidArgument, fmt::format("ncclCommSplit: color is {}; it must not be negative", color));
   if (color == NCCL_SPLIT_NOCOLOR) return joinNone(parent, key);
-  return makeOf(parent, out, config, [=] { return goss::nccl::split(*parent, color, key); });
+  return makeOf(parent, out, config, [=](Turn&) { return goss::nccl::split(*parent, color, key); });
 }
 
 ncclResult_t ncclCommShrink(ncclComm_t handle, int* excluded, int count, ncclComm_t* out, ncclConfig_t* config,
@@ -152,7 +155,7 @@ ncclResult_t ncclCommShrink(ncclComm_t handle, int* excluded, int count, ncclCom
     parent->shrunk = true; // PyTorch takes an error of the old communicator behind the call for one of the call's.
     parent->abort(fmt::format("rank {} shrinks the communicator", parent->rank.load()));
   }
-  return makeOf(parent, out, config, [=] { return goss::nccl::shrink(*parent, without, abort); });
+  return makeOf(parent, out, config, [=](Turn& turn) { return goss::nccl::shrink(*parent, without, abort, turn); });
 }
 
 ncclResult_t ncclCommGetUniqueId(ncclComm_t handle, ncclUniqueId* id) {
@@ -171,8 +174,8 @@ ncclResult_t ncclCommGrow(ncclComm_t handle, int ranks, const ncclUniqueId* id, 
     if (!config.isOk()) return goss::nccl::report(config.status());
     const auto device = currentDevice();
     if (!device.isOk()) return goss::nccl::report(device.status());
-    return make(*device.value(), out, rank, ranks, config.value(),
-                [same = *id, rank, ranks] { return goss::nccl::join(same, rank, ranks); });
+    return make(std::make_shared<ncclComm>(*device.value(), rank, ranks, config.value()), nullptr, out,
+                [same = *id, rank, ranks](Turn&) { return goss::nccl::join(same, rank, ranks); });
   }
   const auto parent = find(handle, "ncclCommGrow");
   if (parent == nullptr) return ncclInvalidArgument;
@@ -181,7 +184,8 @@ ncclResult_t ncclCommGrow(ncclComm_t handle, int ranks, const ncclUniqueId* id, 
     return refuse(ncclInvalidArgument, fmt::format("ncclCommGrow: {} ranks are no more than there are", ranks));
   const ncclUniqueId same = id == nullptr ? ncclUniqueId{} : *id;
   const bool offers = id != nullptr;
-  return makeOf(parent, out, given, [=] { return goss::nccl::grow(*parent, ranks, offers ? &same : nullptr); });
+  return makeOf(parent, out, given,
+                [=](Turn& turn) { return goss::nccl::grow(*parent, ranks, offers ? &same : nullptr, turn); });
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t handle) {

@@ -12,8 +12,9 @@ namespace {
 
 struct Start {
   std::shared_ptr<ncclComm> comm;
+  std::shared_ptr<Turns> turns; ///< Of the communicator that it comes out of; null: there is none.
   ncclComm_t* out;
-  std::function<Result<goss_comm_t>()> function;
+  Starter function;
 };
 
 /// The calls of one communicator in a group.
@@ -34,8 +35,13 @@ thread_local Group group;
 
 void spawn(Start& start) {
   // The thread holds the communicator, which may be aborted while it starts.
-  start.comm->starter =
-      std::thread([comm = start.comm, function = std::move(start.function)] { comm->started(function()); });
+  start.comm->starter = std::thread(
+      [comm = start.comm, turn = std::make_unique<Turn>(start.turns), function = std::move(start.function)] {
+        turn->await();
+        const auto made = function(*turn);
+        turn->end();
+        comm->started(made);
+      });
 }
 
 ncclResult_t outcome(Start& start) {
@@ -64,6 +70,9 @@ ncclResult_t runStarts(std::vector<Start> starts) {
 }
 
 ncclResult_t submit(std::vector<Submission> submissions) {
+  // All ranks' exchanges on a communicator come before the calls that follow them in the program.
+  for (const Submission& one : submissions)
+    one.comm->turns->awaitAll();
   for (Submission& one : submissions)
     one.fetched = one.comm->order->fetchScalars(one.calls);
   ncclResult_t result = ncclSuccess;
@@ -101,9 +110,10 @@ ncclResult_t launch(const std::shared_ptr<ncclComm>& comm, std::shared_ptr<Call>
   return ncclSuccess;
 }
 
-ncclResult_t begin(const std::shared_ptr<ncclComm>& comm, ncclComm_t* out, std::function<Result<goss_comm_t>()> start) {
-  if (group.depth == 0) return runStarts({{comm, out, std::move(start)}});
-  group.starts.push_back({comm, out, std::move(start)});
+ncclResult_t begin(const std::shared_ptr<ncclComm>& comm, const ncclComm* parent, ncclComm_t* out, Starter start) {
+  Start begun{comm, parent == nullptr ? nullptr : parent->turns, out, std::move(start)};
+  if (group.depth == 0) return runStarts({std::move(begun)});
+  group.starts.push_back(std::move(begun));
   return ncclSuccess;
 }
 

@@ -12,9 +12,13 @@ namespace goss::nccl {
 /// Puts `call` into its stream, or into the group.
 ncclResult_t launch(const std::shared_ptr<ncclComm>& comm, std::shared_ptr<Call> call);
 
-/// Starts `comm` by `start`, in a thread of its own; in a group at its end. Waits for the end of the start if `comm`
-/// blocks, and then returns its state, else ncclInProgress. On failure `*out` becomes NULL.
-ncclResult_t begin(const std::shared_ptr<ncclComm>& comm, ncclComm_t* out, std::function<Result<goss_comm_t>()> start);
+/// Makes a communicator. Ends `turn` when it exchanges nothing more on the one that this comes out of; else its end
+/// does.
+using Starter = std::function<Result<goss_comm_t>(Turn& turn)>;
+/// Starts `comm`, which comes out of `parent` (null: of none), by `start`, in a thread of its own; in a group at its
+/// end. Waits for the end of the start if `comm` blocks, and then returns its state, else ncclInProgress. On failure
+/// `*out` becomes NULL.
+ncclResult_t begin(const std::shared_ptr<ncclComm>& comm, const ncclComm* parent, ncclComm_t* out, Starter start);
 /// The group of this thread fails with the result of a call that was refused in it.
 ncclResult_t refusedInGroup(ncclResult_t result);
 

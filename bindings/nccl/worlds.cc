@@ -32,7 +32,7 @@ Result<goss_comm_t> made(goss_status status, goss_comm_t comm) {
 Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
 
 /// The first survivor makes an id and sends it to the others.
-Result<goss_comm_t> meetSurvivors(ncclComm& parent, const std::vector<int>& survivors) {
+Result<goss_comm_t> meetSurvivors(ncclComm& parent, const std::vector<int>& survivors, Turn& turn) {
   const auto place = std::find(survivors.begin(), survivors.end(), parent.rank.load());
   const int rank = static_cast<int>(place - survivors.begin());
   goss_unique_id id{};
@@ -48,6 +48,7 @@ Result<goss_comm_t> meetSurvivors(ncclComm& parent, const std::vector<int>& surv
     return Status::error(status,
                          "ncclCommShrink: the survivors cannot tell each other how to "
                          "meet; use NCCL_SHRINK_ABORT once a rank has failed");
+  turn.end();
   ncclUniqueId same{};
   std::memcpy(&same, &id, sizeof same);
   return meet(same, rank, static_cast<int>(survivors.size()));
@@ -113,14 +114,14 @@ Result<goss_comm_t> split(ncclComm& parent, int color, int key) {
   return made(status, comm);
 }
 
-Result<goss_comm_t> shrink(ncclComm& parent, const std::vector<int>& excluded, bool failed) {
+Result<goss_comm_t> shrink(ncclComm& parent, const std::vector<int>& excluded, bool failed, Turn& turn) {
   std::vector<int> survivors;
   for (int rank = 0; rank < parent.ranks; ++rank)
     if (std::find(excluded.begin(), excluded.end(), rank) == excluded.end()) survivors.push_back(rank);
-  return failed ? agree(parent, survivors.size()) : meetSurvivors(parent, survivors);
+  return failed ? agree(parent, survivors.size()) : meetSurvivors(parent, survivors, turn);
 }
 
-Result<goss_comm_t> grow(ncclComm& parent, int ranks, const ncclUniqueId* id) {
+Result<goss_comm_t> grow(ncclComm& parent, int ranks, const ncclUniqueId* id, Turn& turn) {
   struct Offer {
     char given;
     ncclUniqueId id;
@@ -131,6 +132,7 @@ Result<goss_comm_t> grow(ncclComm& parent, int ranks, const ncclUniqueId* id) {
   const goss_status status =
       goss_all_gather(parent.comm, &mine, offers.data(), sizeof mine, GOSS_UINT8, nullptr, nullptr);
   if (status != GOSS_SUCCESS) return lastFailure(status);
+  turn.end();
   const auto root = std::find_if(offers.begin(), offers.end(), [](const Offer& offer) { return offer.given == 1; });
   if (root == offers.end())
     return invalid("ncclCommGrow: no rank gave an id; one of them calls ncclCommGetUniqueId and gives it");

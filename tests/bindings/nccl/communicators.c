@@ -95,6 +95,30 @@ static void starts(Rank* rank) {
   OK(ncclCommDestroy(second));
 }
 
+/// What a split exchanges comes before calls on its parent, and before the next split, on all ranks.
+static void callsBehindSplits(Rank* rank) {
+  ncclConfig_t config = configOf(120, 23203, 0);
+  config.minCTAs = config.maxCTAs = NCCL_CONFIG_UNDEF_INT;
+  for (int turn = 0; turn < 3; ++turn) {
+    ncclComm_t first = NULL;
+    ncclComm_t second = NULL;
+    CHECK(ncclCommSplit(rank->comm, 0, rank->rank, &first, &config) == ncclInProgress);
+    if (rank->rank == 1) usleep(5000);
+    CHECK(ncclCommSplit(rank->comm, 0, -rank->rank, &second, &config) == ncclInProgress);
+    if (rank->rank == 1) usleep(5000);
+    works(rank->comm, rank->stream);
+    CHECK(settled(first) == ncclSuccess && settled(second) == ncclSuccess);
+    int number = -1;
+    OK(ncclCommUserRank(first, &number));
+    CHECK(number == rank->rank);
+    OK(ncclCommUserRank(second, &number));
+    CHECK(number == rank->ranks - 1 - rank->rank);
+    works(second, rank->stream);
+    OK(ncclCommDestroy(first));
+    OK(ncclCommDestroy(second));
+  }
+}
+
 static void shrinks(Rank* rank) {
   int last = rank->ranks - 1;
   if (rank->rank == last) return;
@@ -187,6 +211,7 @@ static void body(Rank* rank) {
   configs(rank);
   splits(rank);
   starts(rank);
+  callsBehindSplits(rank);
   shrinks(rank);
   grows(rank);
 }
