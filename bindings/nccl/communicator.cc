@@ -76,7 +76,7 @@ ncclResult_t ncclComm::ready(const char* call) const {
   const ncclResult_t now = state();
   if (now == ncclInProgress)
     return refuse(ncclInvalidUsage, "the communicator is not ready; poll ncclCommGetAsyncError until it is");
-  if (revoked) return refuse(ncclInvalidUsage, "the communicator was revoked; destroy, split or shrink it");
+  if (revoked) return refuse(ncclInvalidUsage, "the communicator was revoked; destroy or shrink it");
   if (shrunk) return refuse(ncclInvalidUsage, "the communicator was shrunk, which ended it; destroy it");
   if (finalized) return refuse(ncclInvalidUsage, "the communicator was finalized; destroy it");
   if (suspended) return refuse(ncclInvalidUsage, "the communicator is suspended; call ncclCommResume");

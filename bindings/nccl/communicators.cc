@@ -305,7 +305,7 @@ ncclResult_t ncclSetEncryption(const ncclEncryptionConfig_t* config) {
   }
   // The library reads keys from files: this one has no name.
   const std::string_view key = config->psk == nullptr ? "" : config->psk;
-  const int fd = ::memfd_create("key", 0);
+  const int fd = ::memfd_create("key", MFD_CLOEXEC);
   if (fd < 0 || ::write(fd, key.data(), key.size()) != static_cast<ssize_t>(key.size()))
     return refuse(ncclSystemError, "ncclSetEncryption: no memory for the key");
   ::fchmod(fd, 0600);
