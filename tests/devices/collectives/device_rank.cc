@@ -37,9 +37,10 @@ std::vector<float> floatsOf(const std::vector<std::byte>& bytes) {
   return values;
 }
 
-goss_options onStream(DeviceRank& device) {
+goss_options onStream(DeviceRank& device, const char* algorithm) {
   goss_options options = GOSS_OPTIONS_INIT;
   options.stream = device.stream();
+  options.algorithm = algorithm;
   return options;
 }
 

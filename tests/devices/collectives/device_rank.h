@@ -52,8 +52,8 @@ class DeviceRank {
   std::unique_ptr<DeviceBlock> to_host_;
 };
 
-/// Options of a call that is a part of the rank's stream.
-goss_options onStream(DeviceRank& device);
+/// Options of a call that is a part of the rank's stream. `algorithm` null: the planner's choice.
+goss_options onStream(DeviceRank& device, const char* algorithm = nullptr);
 /// Waits until the communicator has failed; returns with what, and why.
 std::pair<goss_status, std::string> failureOf(goss_comm_t comm);
 
