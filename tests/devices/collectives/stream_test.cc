@@ -203,7 +203,7 @@ TEST(Streams, HaveNoInputInTheResultsOfAnAbortedCall) {
   ScopedEnvironment environment;
   environment.set("GOSS_FRAGMENT_BYTES", "4096");
   runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
-    constexpr std::size_t kUneven = std::size_t{64} * 1024 + 100 * 16;
+    constexpr std::size_t kUneven = std::size_t{128} * 1024 + 60 * 16;
     constexpr std::size_t kUnevenBytes = kUneven * sizeof(float);
     if (rank == 1) { // It never calls.
       failureOf(comm);
