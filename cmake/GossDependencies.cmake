@@ -11,6 +11,9 @@ pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 
 pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
 pkg_check_modules(PMIX QUIET IMPORTED_TARGET pmix)
+if(PMIX_FOUND) # its file asks for a search path at run time that nobody needs: the library lies in the usual folder too
+  set_target_properties(PkgConfig::PMIX PROPERTIES INTERFACE_LINK_OPTIONS "")
+endif()
 pkg_check_modules(UCX QUIET IMPORTED_TARGET ucx)
 set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI QUIET COMPONENTS C)

@@ -33,6 +33,7 @@ while read -r symbol; do
 done <"$here/../golden/exported_symbols.txt"
 soname="$(objdump -p "$libdir/libgossamer.so" | awk '$1 == "SONAME" {print $2}')"
 [ "$soname" = libgossamer.so.0 ] || { echo "soname is '$soname'"; exit 1; }
+[[ "$(ldd "$libdir/gossamer/libnccl.so.2")" == *"=> $libdir/"*libgossamer.so.0* ]] || { echo "libnccl.so.2 does not find its library"; exit 1; }
 
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 read -ra flags <<<"$(pkg-config --cflags --libs gossamer)"
