@@ -24,6 +24,8 @@ void Pairing::offeredOnLoop(std::uint32_t serial) {
 }
 
 void Pairing::wantedOnLoop(const Want& want) {
+  // A rank wants one average at a time, so it has withdrawn an older want that is still here.
+  std::erase_if(wants_, [&](const Want& older) { return older.rank == want.rank; });
   wants_.push_back(want);
   resumeOnLoop();
 }

@@ -192,5 +192,24 @@ TEST(Pairing, AveragesThatAreGivenUpHoldNobodyUp) {
   }
 }
 
+struct OfferList final : Pairing::Host {
+  void wantOnLoop(std::uint32_t) override {}
+  void offerOnLoop(const Pairing::Want& want) override { offers.emplace_back(want.rank, want.serial); }
+  void settleOnLoop(std::uint32_t) override {}
+  std::vector<std::pair<int, std::uint32_t>> offers; ///< Rank and serial.
+};
+
+TEST(Pairing, ARankThatWantsAnewGetsNoOfferForWhatItGaveUp) {
+  OfferList host;
+  Pairing pairing(0, host);
+  pairing.wantedOnLoop({2, 1, {0, 1}});
+  for (const std::uint32_t serial : {1U, 2U, 3U}) // Rank 1 gives up the first two.
+    pairing.wantedOnLoop({1, serial, {0, 1}});
+  pairing.endedOnLoop();
+  pairing.endedOnLoop();
+  EXPECT_EQ(host.offers, (std::vector<std::pair<int, std::uint32_t>>{{2, 1}, {1, 3}}));
+  EXPECT_FALSE(pairing.engaged());
+}
+
 } // namespace
 } // namespace goss
