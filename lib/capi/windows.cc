@@ -123,8 +123,9 @@ Status freeWindow(goss_window_t* window) {
   if (Status status = checkWindow("goss_window_free", *window); !status.isOk()) return status;
   Communicator& communicator = Communicator::of(*toWindow(*window));
   const CallGuard inside(communicator);
-  Status status = communicator.windows().free(*toWindow(*window));
-  if (status.kind() != GOSS_ERR_INVALID_ARGUMENT) *window = nullptr;
+  Window* own = toWindow(*window);
+  Status status = communicator.windows().free(own);
+  if (own == nullptr) *window = nullptr;
   return status;
 }
 

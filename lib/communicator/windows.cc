@@ -78,10 +78,10 @@ Status Windows::checkFree(const Window& window) {
                        fmt::format("goss_window_free: a {} is not over; wait for it first", pending));
 }
 
-Status Windows::free(Window& window) {
-  if (Status status = checkFree(window); !status.isOk()) return status;
+Status Windows::free(Window*& window) {
+  if (Status status = checkFree(*window); !status.isOk()) return status;
   // Behind the barrier no rank has anything more to say.
-  Status status = flushAll(window, 0);
+  Status status = flushAll(*window, 0);
   if (status.isOk()) {
     Call barrier;
     barrier.dtype = GOSS_UINT8;
@@ -89,8 +89,9 @@ Status Windows::free(Window& window) {
     status = collectives_.run(barrier);
   }
   auto lock = environment_.engine.enter();
-  window.closeOnLoop();
-  std::erase_if(open_, [&](const auto& one) { return one.get() == &window; });
+  window->closeOnLoop();
+  std::erase_if(open_, [&](const auto& one) { return one.get() == window; });
+  window = nullptr;
   return status;
 }
 

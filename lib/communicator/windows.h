@@ -32,8 +32,8 @@ class Windows {
   /// Collective. Error: mismatch, on all ranks, where the parts differ in count or dtype; the communicator goes on.
   Result<Window*> create(const Part& part, std::int64_t timeout_ms);
   /// Collective. Error, and the window stays: invalidArgument, while this rank holds a lock or has an operation that is
-  /// not over. After other errors it is gone as well.
-  Status free(Window& window);
+  /// not over. Else it is gone, whatever the status says, and `window` becomes null.
+  Status free(Window*& window);
   void closeAllOnLoop() GOSS_ON_LOOP;
 
   /// Blocks until the operation is over.

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <numeric>
 #include <thread>
 
+#include "gossamer/compression.h"
 #include "tests/support/quick.h"
 #include "tests/windows/over_transport.h"
 
@@ -297,6 +299,29 @@ TEST(Windows, DestroyingTheCommunicatorFreesThem) {
     ASSERT_OK(goss_window_create(own, memory.data(), memory.size(), GOSS_FLOAT32, nullptr, &window));
     ASSERT_OK(goss_comm_destroy(own));
     ASSERT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+std::size_t noBytes(void*, std::size_t) { return 1; }
+std::size_t encodeTooMuch(void*, const float*, std::size_t, void*) { return 2; }
+int decodeNone(void*, const void*, std::size_t, std::size_t, float*) { return 1; }
+
+TEST(Windows, AFailedCommunicatorFreesThemWhateverItFailedWith) {
+  std::barrier<> ready(2);
+  runRanks(2, [&](goss_comm_t comm, int) {
+    std::vector<float> memory(4);
+    goss_window_t window = nullptr;
+    EXPECT_OK(goss_window_create(comm, memory.data(), memory.size(), GOSS_FLOAT32, nullptr, &window));
+    // A codec that breaks its promise is an invalid argument, and fails the communicator.
+    const goss_codec_functions broken = {sizeof broken, nullptr, 1, noBytes, encodeTooMuch, decodeNone};
+    EXPECT_OK(goss_codec_register(comm, "broken", &broken));
+    ready.arrive_and_wait(); // The failure of one rank must not reach the other before it has its window.
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.codec = "broken";
+    EXPECT_EQ(goss_all_reduce(comm, memory.data(), memory.data(), 4, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
+              GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_EQ(goss_window_free(&window), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_EQ(window, nullptr);
   });
 }
 
