@@ -74,7 +74,8 @@ GOSS_API goss_status goss_window_version(goss_window_t window, int32_t origin, u
 
 /// Blocks until this rank has the target's lock, which one rank has at a time, first come, first served. It keeps out
 /// other ranks that lock, not those that do not. Errors: GOSS_ERR_INVALID_ARGUMENT if this rank has it, or another
-/// thread waits for it. A rank that is lost with the lock fails the communicator.
+/// thread waits for it. A rank that is lost with the lock fails the communicator; one that destroys its own gives the
+/// lock up, and calls that wait for it end with GOSS_ERR_PEER_LOST.
 GOSS_API goss_status goss_window_lock(goss_window_t window, int32_t target, const goss_options* options);
 
 /// Gives the lock up, without blocking: whoever has it next sees all that this rank asked before. Errors:

@@ -80,14 +80,14 @@ Status Windows::checkFree(const Window& window) {
 
 Status Windows::free(Window*& window) {
   if (Status status = checkFree(*window); !status.isOk()) return status;
-  // Behind the barrier no rank has anything more to say.
-  Status status = flushAll(*window, 0);
-  if (status.isOk()) {
-    Call barrier;
-    barrier.dtype = GOSS_UINT8;
-    setUniformShape(barrier, environment_.group.size());
-    status = collectives_.run(barrier);
-  }
+  // Behind the barrier no rank has anything more to say. It takes place even where a flush has failed: else this rank's
+  // next collective would meet the others' barrier.
+  const Status flushed = flushAll(*window, 0);
+  Call barrier;
+  barrier.dtype = GOSS_UINT8;
+  setUniformShape(barrier, environment_.group.size());
+  const Status met = collectives_.run(barrier);
+  const Status status = flushed.isOk() ? met : flushed;
   auto lock = environment_.engine.enter();
   window->closeOnLoop();
   std::erase_if(open_, [&](const auto& one) { return one.get() == window; });

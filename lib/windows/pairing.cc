@@ -35,6 +35,11 @@ void Pairing::endedOnLoop() {
   resumeOnLoop();
 }
 
+void Pairing::leftOnLoop(int rank) {
+  std::erase_if(wants_, [&](const Want& want) { return want.rank == rank; });
+  if (engaged_ && engaged_->rank == rank) endedOnLoop();
+}
+
 void Pairing::settleOnLoop() {
   const std::uint32_t serial = own_.front();
   own_.pop_front();

@@ -54,6 +54,9 @@ class Pairing {
   void wantedOnLoop(const Want& want) GOSS_ON_LOOP;
   /// The difference of the rank that this one is engaged with has come.
   void endedOnLoop() GOSS_ON_LOOP;
+  /// The rank has left: its wants are void, and so is an offer that it has. Own averages with it are the caller's to
+  /// withdraw.
+  void leftOnLoop(int rank) GOSS_ON_LOOP;
   /// The want that this rank has made its last offer for, until the difference comes.
   [[nodiscard]] const std::optional<Want>& engaged() const GOSS_ON_LOOP { return engaged_; }
 

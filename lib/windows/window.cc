@@ -234,6 +234,19 @@ void Window::serve(int rank, const WindowMessage& message, std::size_t bytes) {
   }
 }
 
+/// A rank that has destroyed its communicator gives up all that it had here. One that was lost has failed this
+/// communicator before: what it was about to do is not complete, so that nobody gets its lock.
+void Window::left(int rank) {
+  if (!environment_.operations.asyncError().isOk()) return;
+  const Status status = environment_.mesh.linkStatus(environment_.group.worldRank(rank));
+  for (const auto& [serial, asker] : askers_) {
+    if (asker->call().target == rank) asker->endOnLoop(status);
+  }
+  lock_.forgetWaiting(rank);
+  if (lock_.isHeldBy(rank)) releaseOnLoop();
+  pairing_.leftOnLoop(rank);
+}
+
 /// The target gets an answer in turn where it waits for one, although nobody here does any more.
 void Window::serveAnswer(int rank, const WindowMessage& answer) {
   WindowOperation* asker = askerOnLoop(rank, answer);

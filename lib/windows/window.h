@@ -64,6 +64,7 @@ class Window final : public WindowService, private WindowHandler, private Pairin
   void take(int rank, const WindowMessage& message, std::size_t at,
             std::span<const std::byte> bytes) GOSS_ON_LOOP override;
   void serve(int rank, const WindowMessage& message, std::size_t bytes) GOSS_ON_LOOP override;
+  void left(int rank) GOSS_ON_LOOP override;
   void wantOnLoop(std::uint32_t serial) GOSS_ON_LOOP override;
   void offerOnLoop(const Pairing::Want& want) GOSS_ON_LOOP override;
   void settleOnLoop(std::uint32_t serial) GOSS_ON_LOOP override;

@@ -27,7 +27,7 @@ class WindowChannel::Receive final : public RecvOperation {
   }
   void onReceived(const Status& status) GOSS_ON_LOOP override {
     posted = false;
-    if (status.kind() == GOSS_ERR_PEER_LOST) return; // The mesh reports it.
+    has_left_ = status.kind() == GOSS_ERR_PEER_LOST;
     if (!status.isOk()) is_good_ = false;
     channel_.arrived_.push_back(this);
     channel_.callOnLoop();
@@ -37,6 +37,7 @@ class WindowChannel::Receive final : public RecvOperation {
   [[nodiscard]] const WindowMessage& message() const { return message_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] bool isGood() const { return is_good_; }
+  [[nodiscard]] bool hasLeft() const { return has_left_; }
 
   bool posted = false;
 
@@ -46,6 +47,7 @@ class WindowChannel::Receive final : public RecvOperation {
   WindowMessage message_;
   std::size_t bytes_ = 0;
   bool is_good_ = true;
+  bool has_left_ = false;
 };
 
 class WindowChannel::Send final : public SendOperation {
@@ -99,8 +101,8 @@ void WindowChannel::closeOnLoop() {
   sends_.clear();
 }
 
+/// Where the peer has left, the transport gives what it had sent before, and then fails the receive.
 void WindowChannel::postOnLoop(Receive& receive) {
-  if (!environment_.mesh.linkStatus(receive.peer).isOk()) return;
   receive.posted = true;
   environment_.mesh.transport(receive.peer)->recv(receive);
 }
@@ -115,7 +117,9 @@ void WindowChannel::sendOnLoop(int rank, const WindowMessage& what, std::vector<
 void WindowChannel::advanceOnLoop() {
   std::erase_if(sends_, [](const auto& send) { return send->done; });
   for (Receive* receive : std::exchange(arrived_, {})) {
-    if (receive->isGood()) {
+    if (receive->hasLeft()) {
+      handler_.left(receive->rank());
+    } else if (receive->isGood()) {
       handler_.serve(receive->rank(), receive->message(), receive->bytes());
       postOnLoop(*receive);
     } else {

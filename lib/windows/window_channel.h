@@ -25,6 +25,8 @@ class WindowHandler {
                     std::span<const std::byte> bytes) GOSS_ON_LOOP = 0;
   /// All of the message has come; here messages may be sent.
   virtual void serve(int rank, const WindowMessage& message, std::size_t bytes) GOSS_ON_LOOP = 0;
+  /// The rank has left or is lost: all that it has sent was served, and nothing will come any more.
+  virtual void left(int rank) GOSS_ON_LOOP = 0;
 };
 
 /// Keeps one receive posted for each peer, and the messages that this rank sends without an operation that waits for
@@ -38,7 +40,7 @@ class WindowChannel final : private Operation {
 
   void openOnLoop() GOSS_ON_LOOP;
   void closeOnLoop() GOSS_ON_LOOP;
-  /// Sends a message; does nothing where the peer is lost, because that fails the communicator.
+  /// Sends a message; does nothing where the peer has left or is lost: the handler is told.
   void sendOnLoop(int rank, const WindowMessage& what, std::vector<std::byte> elements = {}) GOSS_ON_LOOP;
   /// advanceOnLoop() will be called before the loop turns again.
   void callOnLoop() GOSS_ON_LOOP { environment_.engine.active().markDirty(*this); }

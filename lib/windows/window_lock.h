@@ -31,6 +31,12 @@ class WindowLock {
     waiting_.pop_front();
     return waiting_.empty() ? std::nullopt : std::optional(waiting_.front());
   }
+  /// Claims of the rank that do not hold the lock are given up.
+  void forgetWaiting(int rank) GOSS_ON_LOOP {
+    for (std::size_t i = waiting_.size(); i-- > 1;) {
+      if (waiting_[i].rank == rank) waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
   /// A claim that does not hold the lock yet is given up; one that is none does not matter.
   void forget(const Claim& claim) GOSS_ON_LOOP {
     for (std::size_t i = 1; i < waiting_.size(); ++i) {

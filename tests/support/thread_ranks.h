@@ -16,13 +16,14 @@ struct RanksSetup {
   std::string algorithm; ///< "" the planner's choice.
   std::int64_t timeout_ms = 20000;
   int connections_per_peer = 1;
+  bool leave_at_once = false; ///< Each communicator is destroyed as soon as its rank's body has returned.
 };
 
 /// Ranks over `transport`. Their operations have a minute: only a failing test takes so long.
 RanksSetup over(const std::string& transport, int ranks = 2, std::int64_t timeout_ms = 60000);
 
-/// Calls body(communicator, rank) on every rank and destroys the communicators when all bodies have returned. A rank
-/// that cannot join fails the test.
+/// Calls body(communicator, rank) on every rank and, unless asked otherwise, destroys the communicators when all bodies
+/// have returned. A rank that cannot join fails the test.
 void runRanks(const RanksSetup& setup, const std::function<void(goss_comm_t comm, int rank)>& body);
 
 /// The usual setup.

@@ -302,6 +302,36 @@ TEST(Windows, DestroyingTheCommunicatorFreesThem) {
   });
 }
 
+TEST_P(OverTransport, ARankThatLeavesGivesUpItsLocksAndEndsTheCallsThatWaitForIt) {
+  RanksSetup setup = over(GetParam(), 3);
+  setup.leave_at_once = true;
+  std::barrier<> locked(3);
+  std::barrier<> others(2);
+  runRanks(setup, [&](goss_comm_t comm, int rank) {
+    std::vector<float> memory(4, static_cast<float>(rank));
+    goss_window_t window = nullptr;
+    EXPECT_OK(goss_window_create(comm, memory.data(), memory.size(), GOSS_FLOAT32, nullptr, &window));
+    if (rank == 0) {
+      EXPECT_OK(goss_window_lock(window, 0, nullptr));
+      EXPECT_OK(goss_window_lock(window, 1, nullptr));
+      locked.arrive_and_wait();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50)); // Usually the others wait for the locks then.
+      return;
+    }
+    locked.arrive_and_wait();
+    if (rank == 1) {
+      EXPECT_OK(goss_window_lock(window, 1, nullptr));
+      EXPECT_OK(goss_window_unlock(window, 1));
+    } else {
+      EXPECT_EQ(goss_window_lock(window, 0, nullptr), GOSS_ERR_PEER_LOST) << goss_last_error();
+    }
+    EXPECT_EQ(goss_window_get(window, memory.data(), 1, 0, 0, nullptr, nullptr), GOSS_ERR_PEER_LOST);
+    EXPECT_OK(goss_pair_average(window, 3 - rank, 4, 0, nullptr, nullptr, nullptr));
+    EXPECT_THAT(memory, Each(1.5F));
+    others.arrive_and_wait();
+  });
+}
+
 std::size_t noBytes(void*, std::size_t) { return 1; }
 std::size_t encodeTooMuch(void*, const float*, std::size_t, void*) { return 2; }
 int decodeNone(void*, const void*, std::size_t, std::size_t, float*) { return 1; }

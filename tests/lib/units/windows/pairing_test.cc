@@ -211,5 +211,18 @@ TEST(Pairing, ARankThatWantsAnewGetsNoOfferForWhatItGaveUp) {
   EXPECT_FALSE(pairing.engaged());
 }
 
+TEST(Pairing, ARankThatLeavesHoldsNobodyUp) {
+  OfferList host;
+  Pairing pairing(0, host);
+  pairing.wantedOnLoop({1, 1, {0, 1}});
+  for (const int rank : {2, 3})
+    pairing.wantedOnLoop({rank, 1, {0, 1}});
+  pairing.leftOnLoop(2); // It waits for an offer.
+  pairing.leftOnLoop(1); // It has one.
+  EXPECT_EQ(host.offers, (std::vector<std::pair<int, std::uint32_t>>{{1, 1}, {3, 1}}));
+  pairing.leftOnLoop(2);
+  EXPECT_EQ(pairing.engaged()->rank, 3);
+}
+
 } // namespace
 } // namespace goss
