@@ -83,12 +83,14 @@ static void tooLong(Rank* rank) {
   if (rank->rank == 0) {
     OK(ncclSend(data, 2 * kCount, ncclFloat32, 1, rank->comm, rank->stream));
     const float* reduced = begun(rank);
+    share(rank, told, 0); // only now may anything fail
     CHECK(failed(rank->comm) == ncclRemoteError);
     CHECK(strstr(ncclGetLastError(rank->comm), "rank 1") != NULL);
     share(rank, told, 0);
     abortAndLook(rank, reduced);
     return;
   }
+  share(rank, told, 0);
   OK(ncclGroupStart());
   OK(ncclRecv(data + kCount, kCount, ncclFloat32, 1, rank->comm, rank->stream)); // nobody sends it
   OK(ncclRecv(data, kCount, ncclFloat32, 0, rank->comm, rank->stream));

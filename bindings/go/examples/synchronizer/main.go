@@ -22,14 +22,7 @@ func step(sync *gossamer.Synchronizer, x float32, weight, gradient []float32) er
 	return sync.Step()
 }
 
-func train(comm *gossamer.Comm, sync *gossamer.Synchronizer) error {
-	var tensors [2]gossamer.Buffer[float32]
-	for i := range tensors {
-		var err error
-		if tensors[i], err = gossamer.Alloc[float32](comm, 1); err != nil {
-			return err
-		}
-	}
+func train(comm *gossamer.Comm, sync *gossamer.Synchronizer, tensors []gossamer.Buffer[float32]) error {
 	weight, gradient := tensors[0].Slice(), tensors[1].Slice()
 	weight[0] = float32(comm.Rank())
 	if _, err := sync.Register("weight", tensors[0], tensors[1], -1); err != nil {
@@ -59,14 +52,28 @@ func run(spec string) error {
 	if err != nil {
 		return err
 	}
+	tensors := make([]gossamer.Buffer[float32], 2)
+	for i := range tensors {
+		if tensors[i], err = gossamer.Alloc[float32](comm, 1); err != nil {
+			return err
+		}
+	}
 	sync, err := gossamer.NewSynchronizer(comm, spec)
 	if err != nil {
 		return err
 	}
-	if err := train(comm, sync); err != nil {
+	if err := train(comm, sync, tensors); err != nil {
 		return err
 	}
-	return sync.Close()
+	if err := sync.Close(); err != nil {
+		return err
+	}
+	for _, tensor := range tensors {
+		if err := tensor.Free(); err != nil {
+			return err
+		}
+	}
+	return comm.Close() // Else the other ranks would take this one for lost when it ends.
 }
 
 func main() {
