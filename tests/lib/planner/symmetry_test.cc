@@ -5,11 +5,13 @@
 
 #include "collectives/catalogue.h"
 #include "planner/candidates.h"
+#include "tests/support/quick.h"
 
 namespace goss {
 namespace {
 
 using schedule::Links;
+using test::fullOr;
 
 /// The rank that stands `blocks` blocks further.
 int moved(int rank, int block, const Symmetry& symmetry, int size) {
@@ -57,7 +59,7 @@ void forEachSymmetric(const Catalogue& catalogue, int size, std::uint64_t bytes,
 TEST(Symmetry, IsThatOfTheSchedules) {
   const Catalogue catalogue = collectives::builtinAlgorithms();
   int found = 0;
-  for (int size = 1; size <= 64; ++size) {
+  for (int size = 1; size <= fullOr(64, 20); ++size) {
     forEachSymmetric(catalogue, size, 64, [&](const Candidate& candidate, const Question& question, Symmetry symmetry) {
       SCOPED_TRACE(testing::Message() << candidate.algorithm->name() << ", " << size << " ranks, groups of "
                                       << candidate.group_size);
@@ -70,7 +72,7 @@ TEST(Symmetry, IsThatOfTheSchedules) {
       }
     });
   }
-  EXPECT_GT(found, 600);
+  EXPECT_GT(found, fullOr(600, 120));
 }
 
 double priceOfAllRanks(const Question& question, const Candidate& candidate, const Links& links) {
@@ -116,6 +118,7 @@ void expectPriceOfAllRanks(const Links& links, std::uint64_t bytes, std::uint32_
 
 TEST(Symmetry, GivesThePriceOfAllRanks) {
   for (const int size : {2, 3, 6, 8, 15, 16, 32}) {
+    if (size > fullOr(32, 8)) break;
     const auto blocks = static_cast<std::uint64_t>(size) * 4096;
     for (const std::string_view name : {"shm", "ucx", "tcp", "wan"}) {
       expectPriceOfAllRanks(Links::builtIn(name, size).value(), blocks, 1);
@@ -127,6 +130,7 @@ TEST(Symmetry, GivesThePriceOfAllRanks) {
 // A port that ranks share serves them in their order when all are simulated, which differs from node to node.
 TEST(Symmetry, GivesNearlyThePriceOfAllRanksOfNodes) {
   for (const auto& [size, node] : {std::pair(8, 2), {36, 4}, {48, 8}}) {
+    if (size > fullOr(48, 8)) break;
     ASSERT_EQ(twoLevels(size, node).period(), node);
     expectPriceOfAllRanks(twoLevels(size, node), static_cast<std::uint64_t>(size) * 4096, 1, 0.7);
     expectPriceOfAllRanks(twoLevels(size, node), static_cast<std::uint64_t>(size) * (64 << 10), 4, 0.8);
