@@ -307,8 +307,10 @@ TEST_P(OverTransport, ARankThatLeavesGivesUpItsLocksAndEndsTheCallsThatWaitForIt
   setup.leave_at_once = true;
   std::barrier<> locked(3);
   std::barrier<> others(2);
+  std::vector<std::vector<float>> memories(3); // Each outlives its communicator, which has a window over it.
   runRanks(setup, [&](goss_comm_t comm, int rank) {
-    std::vector<float> memory(4, static_cast<float>(rank));
+    std::vector<float>& memory = memories[static_cast<std::size_t>(rank)];
+    memory.assign(4, static_cast<float>(rank));
     goss_window_t window = nullptr;
     EXPECT_OK(goss_window_create(comm, memory.data(), memory.size(), GOSS_FLOAT32, nullptr, &window));
     if (rank == 0) {
