@@ -4,7 +4,8 @@
 // at most, and "lent" for buffers of goss_mem_alloc. These are written anew after the failure, and a second later the
 // last line is "kept", or "overwritten" if anybody has touched them since. With "messages" two ranks send each other
 // windows of such messages, not to their end: each says "ready" when it has begun to wait for ones that never come.
-// With "window" each adds to the memory of all others, averages with them, and waits for that.
+// With "window" each adds to the memory of all others, averages with them, and waits for that; with "window-of-last" to
+// the memory of the last rank alone.
 // With "checked" (scripts/faults) it looks at every result, says "wrong" when one is, and "alive" from time to time; a
 // fourth word is what the last rank does after a while, having said "fault": "mismatch", "abort", or "leave", which
 // destroys the communicator and waits to be killed.
@@ -59,8 +60,8 @@ goss_status exchange(goss_comm_t comm, std::size_t count) {
   return GOSS_SUCCESS;
 }
 
-/// Uses a window of all other ranks in turn, until something fails.
-goss_status accessWindow(goss_comm_t comm, std::size_t count) {
+/// Uses a window of all other ranks in turn, or of the last rank alone, until something fails.
+goss_status accessWindow(goss_comm_t comm, std::size_t count, bool of_last) {
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
   (void)goss_comm_rank(comm, &rank);
@@ -71,7 +72,8 @@ goss_status accessWindow(goss_comm_t comm, std::size_t count) {
   goss_window_t window = nullptr;
   goss_status status = goss_window_create(comm, memory.data(), count, GOSS_FLOAT32, nullptr, &window);
   for (long i = 0; status == GOSS_SUCCESS; ++i) {
-    const auto target = static_cast<std::int32_t>((rank + 1 + i % (ranks - 1)) % ranks);
+    const auto other = static_cast<std::int32_t>((rank + 1 + i % (ranks - 1)) % ranks);
+    const std::int32_t target = of_last && rank != ranks - 1 ? ranks - 1 : other;
     status = goss_window_accumulate(window, ones.data(), count, GOSS_SUM, target, 0, nullptr, nullptr);
     if (status == GOSS_SUCCESS) status = goss_pair_average(window, target, count, 0, nullptr, nullptr, nullptr);
     if (status == GOSS_SUCCESS) status = goss_window_flush(window, target, nullptr);
@@ -137,8 +139,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   const bool exchanges = argc > 3 && std::strcmp(argv[3], "messages") == 0;
-  if (exchanges || (argc > 3 && std::strcmp(argv[3], "window") == 0)) {
-    const goss_status status = exchanges ? exchange(comm, count) : accessWindow(comm, count);
+  const bool of_last = argc > 3 && std::strcmp(argv[3], "window-of-last") == 0;
+  if (exchanges || of_last || (argc > 3 && std::strcmp(argv[3], "window") == 0)) {
+    const goss_status status = exchanges ? exchange(comm, count) : accessWindow(comm, count, of_last);
     std::printf("failed %d %s\n", status, goss_last_error());
     goss_comm_destroy(comm);
     return 0;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gossamer/gossamer.h"
+#include "tests/support/quick.h"
 
 namespace goss::test {
 
@@ -14,7 +15,7 @@ struct RanksSetup {
   int ranks = 2;
   std::string transport; ///< "" as a user gets it (loopback here).
   std::string algorithm; ///< "" the planner's choice.
-  std::int64_t timeout_ms = 20000;
+  std::int64_t timeout_ms = fullOr<std::int64_t>(20000, 60000);
   int connections_per_peer = 1;
   bool leave_at_once = false; ///< Each communicator is destroyed as soon as its rank's body has returned.
 };
