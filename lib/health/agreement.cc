@@ -184,18 +184,32 @@ bool Agreement::remains(int rank, const AgreementView& view) const {
 }
 
 std::vector<int> Agreement::awaited() const {
-  std::vector<int> ranks;
-  if (decision_.has_value() && !remains(self_, *decision_)) return ranks;
-  for (const int rank : remainingRanks(decision_.value_or(view_), size_)) {
-    if (rank == self_) continue;
+  const std::vector<int> remaining = remainingRanks(decision_.value_or(view_), size_);
+  const auto remains = [&](int rank) { return std::binary_search(remaining.begin(), remaining.end(), rank); };
+  const auto hasToldView = [&](int rank) {
     const auto told = told_.find(rank);
-    const bool silent = decision_.has_value()
-                            ? !told_decisions_.contains(rank) && !lost_[static_cast<std::size_t>(rank)]
-                            : told == told_.end() || !(told->second == view_);
-    if (silent) ranks.push_back(rank);
+    return told != told_.end() && told->second == view_;
+  };
+  const auto mayTellDecision = [&](int rank) {
+    return !told_decisions_.contains(rank) && !lost_[static_cast<std::size_t>(rank)];
+  };
+  std::vector<int> ranks;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank == self_) continue;
+    bool needed = remains(rank);
+    if (decision_.has_value()) {
+      needed = needed && remains(self_) && mayTellDecision(rank);
+    } else if (remains(self_)) {
+      needed = needed && !hasToldView(rank);
+    } else {
+      needed = mayTellDecision(rank) && (needed || !hasToldView(rank));
+    }
+    if (needed) ranks.push_back(rank);
   }
   return ranks;
 }
+
+bool Agreement::isComplete() const { return (decision_.has_value() || !remains(self_, view_)) && awaited().empty(); }
 
 std::vector<bool> Agreement::agreed() const {
   std::vector<bool> ranks(static_cast<std::size_t>(size_), false);
@@ -206,7 +220,7 @@ std::vector<bool> Agreement::agreed() const {
 }
 
 bool Agreement::goesOn() const {
-  if (!isComplete() || !remains(self_, *decision_)) return false;
+  if (!decision_.has_value() || !isComplete() || !remains(self_, *decision_)) return false;
   std::vector<bool> ended = ended_;
   for (const AgreementView* view : {&view_, &*decision_})
     for (const auto& [rank, entry] : view->accused)

@@ -66,12 +66,15 @@ class Agreement {
   /// Whether the view has grown since the last call.
   bool takeChanged();
   /// Ranks whose messages this rank needs. Before the decision: those that remain by this rank's view and have not sent
-  /// it the same view. After it: those that remain by the decision, have sent no decision, and are not lost.
+  /// it the same view. If this rank itself does not remain: those who remain and may still tell it a decision, and
+  /// those who do not remain either and have not sent it the same view. After the decision: those that remain by it,
+  /// have sent no decision, and are not lost.
   [[nodiscard]] std::vector<int> awaited() const;
   /// The agreed view, once there is one: this rank's or another's.
   [[nodiscard]] const std::optional<AgreementView>& decision() const { return decision_; }
-  /// Whether there is a decision, and no rank is awaited any more.
-  [[nodiscard]] bool isComplete() const { return decision_.has_value() && awaited().empty(); }
+  /// Whether no rank is awaited any more. There is no decision then if this rank's view leaves it out, all who remain
+  /// by that view are lost, and all others that are not lost know it.
+  [[nodiscard]] bool isComplete() const;
   /// By rank: whether it has sent this rank the same decision; true for this rank itself.
   [[nodiscard]] std::vector<bool> agreed() const;
   /// Once isComplete(): whether this rank goes on, with the ranks that remain by the decision.

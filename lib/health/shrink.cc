@@ -46,13 +46,17 @@ void Shrink::settle() {
   const std::vector<int> others = peers_.group.others();
   // Sends the last view too, because ranks that have not decided need it.
   if (agreement_->takeChanged()) tellView(others);
-  if (!agreement_->decision().has_value()) return;
-  if (decisions_.try_emplace(attempt_, Decision{*agreement_->decision()}).second) tellDecision(others, attempt_);
+  if (agreement_->decision().has_value() && decisions_.try_emplace(attempt_, Decision{*agreement_->decision()}).second)
+    tellDecision(others, attempt_);
   if (agreement_->isComplete()) endAttempt();
 }
 
 void Shrink::endAttempt() {
-  Decision& decision = decisions_.at(attempt_++);
+  const auto [at, is_undecided] = decisions_.try_emplace(attempt_, Decision{agreement_->view()});
+  Decision& decision = at->second;
+  decision.is_made = !is_undecided;
+  if (is_undecided) tellDecision(peers_.group.others(), attempt_);
+  ++attempt_;
   decision.goes_on = agreement_->goesOn();
   const std::vector<bool> agreed = agreement_->agreed();
   for (int rank = 0; rank < peers_.group.size(); ++rank)
@@ -84,18 +88,20 @@ void Shrink::tellView(const std::vector<int>& ranks) {
       ErrorScope::communicator));
 }
 
-/// Does nothing when this rank has not decided in `attempt`.
+/// Does nothing when `attempt` goes on and this rank has not decided in it.
 void Shrink::tellDecision(const std::vector<int>& ranks, std::uint64_t attempt) {
-  const auto decided = decisions_.find(attempt);
-  if (decided == decisions_.end()) return;
-  ControlMessage message = peers_.message(ControlMessage::Type::agreed);
+  const auto over = decisions_.find(attempt);
+  if (over == decisions_.end()) return;
+  const Decision& decision = over->second;
+  ControlMessage message = peers_.message(decision.is_made ? ControlMessage::Type::agreed : ControlMessage::Type::view);
   message.operation = attempt;
-  message.text = decided->second.view.encode();
+  // A message without a view is a farewell; of this type, of a rank that does not go on.
+  if (decision.is_made) message.text = decision.view.encode();
   peers_.send(ranks, message);
 }
 
 void Shrink::handle(int rank, const ControlMessage& message) {
-  // Without a view the sender's communicator is destroyed; it has gone on, or not.
+  // Without a view the sender's communicator is destroyed, and it has gone on, or not; or it knows that it is left out.
   const bool left = message.text.empty();
   const bool goes_on = left && message.type == ControlMessage::Type::agreed;
   const bool decided = !left && message.type == ControlMessage::Type::agreed;
@@ -142,9 +148,10 @@ Result<Shrink::Survivors> Shrink::outcome() {
   decision.delivered = true;
   const std::vector<int> members = remainingRanks(decision.view, group.size());
   if (!std::binary_search(members.begin(), members.end(), group.rank())) {
+    const std::string_view fate = decision.is_made ? "went on without it" : "are out of reach";
     return Status::error(GOSS_ERR_PEER_LOST,
-                         fmt::format("goss_comm_shrink: the others ({}) had lost {} and went on without it",
-                                     fmt::join(members, ", "), group.nameOf(group.rank())),
+                         fmt::format("goss_comm_shrink: the others ({}) had lost {} and {}", fmt::join(members, ", "),
+                                     group.nameOf(group.rank()), fate),
                          ErrorScope::communicator, group.worldRank(group.rank()));
   }
   if (!decision.goes_on) {

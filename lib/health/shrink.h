@@ -60,8 +60,10 @@ class Shrink {
   void accuse(int rank) GOSS_ON_LOOP;
 
  private:
+  /// How an attempt ends for this rank.
   struct Decision {
     AgreementView view;
+    bool is_made = true; ///< False: this rank's own view leaves it out, and nobody is left to tell it a decision.
     /// Set when no rank is awaited any more: the ranks that are known to have agreed, and whether this rank goes on.
     std::vector<int> agreed{};
     bool goes_on = false;

@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <random>
+#include <set>
 
 #include "world/context_numbers.h"
 
@@ -144,10 +145,20 @@ class Town {
     return true;
   }
 
+  /// Whoever still waits asks again.
+  void remind() {
+    for (int rank = 0; rank < size_; ++rank) {
+      if (!alive_[at(rank)]) continue;
+      for (const int awaited : ranks_[at(rank)]->awaited())
+        send(rank, awaited, decision(rank).has_value() ? outcome(rank) : Message{ranks_[at(rank)]->view(), false});
+    }
+  }
+
   [[nodiscard]] const Agreement& agreement(int rank) const { return *ranks_[at(rank)]; }
   [[nodiscard]] const std::optional<AgreementView>& decision(int rank) const { return ranks_[at(rank)]->decision(); }
   [[nodiscard]] bool living(int rank) const { return alive_[at(rank)]; }
   [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] bool reaches(int rank, int other) const { return alive_[at(other)] && !noticed_[at(rank)][at(other)]; }
   /// Whether `rank` has given the number of a decision to nobody else.
   [[nodiscard]] bool hasReserved(int rank, std::uint32_t context) const { return context < next_context_[at(rank)]; }
 
@@ -181,12 +192,16 @@ class Town {
     if (channel.empty()) return notice(rank, from);
     const Message message = channel.front();
     channel.pop_front();
+    if (hasGivenUp(rank)) {
+      if (!message.decided && !message.left) send(rank, from, farewell(rank));
+      return;
+    }
     if (message.decided) {
       ranks_[at(rank)]->hearDecision(from, message.view);
       return;
     }
     if (decision(rank).has_value() && !message.left)
-      send(rank, from, destroyed_[at(rank)] ? farewell(rank) : ownDecision(rank));
+      send(rank, from, destroyed_[at(rank)] ? farewell(rank) : outcome(rank));
     ranks_[at(rank)]->hear(from, message.view);
   }
 
@@ -194,13 +209,18 @@ class Town {
   void notice(int rank, int from) {
     noticed_[at(rank)][at(from)] = true;
     const bool reached = !cut_[at(rank * size_ + from)] && !cut_[at(from * size_ + rank)];
-    ranks_[at(rank)]->accuse(from, !alive_[at(from)] && reached);
+    if (!hasGivenUp(rank)) ranks_[at(rank)]->accuse(from, !alive_[at(from)] && reached);
     // A rank that gives up another breaks the link.
     broken_[at(rank * size_ + from)] = broken_[at(from * size_ + rank)] = true;
     if (!reached) lose(from, rank);
   }
 
-  [[nodiscard]] Message ownDecision(int rank) const { return {*decision(rank), true}; }
+  /// Nobody will tell it a decision.
+  [[nodiscard]] bool hasGivenUp(int rank) const { return told_.contains(rank) && !decision(rank).has_value(); }
+  /// What a rank tells that has decided, or that nobody will tell a decision.
+  [[nodiscard]] Message outcome(int rank) const {
+    return decision(rank).has_value() ? Message{*decision(rank), true} : farewell(rank);
+  }
   [[nodiscard]] Message farewell(int rank) const {
     return {viewOf({{rank, rank}}, size_, !ranks_[at(rank)]->goesOn()), false, true};
   }
@@ -208,12 +228,13 @@ class Town {
   void tell(int rank) {
     Agreement& agreement = *ranks_[at(rank)];
     const bool changed = agreement.takeChanged();
+    const bool is_over = agreement.decision().has_value() || agreement.isComplete();
     for (int to = 0; to < size_; ++to) {
       if (to == rank) continue;
       if (changed) send(rank, to, {agreement.view(), false});
-      if (agreement.decision().has_value() && told_[rank] == 0) send(rank, to, ownDecision(rank));
+      if (is_over && !told_.contains(rank)) send(rank, to, outcome(rank));
     }
-    if (agreement.decision().has_value()) told_[rank] = 1;
+    if (is_over) told_.insert(rank);
   }
 
   void send(int from, int to, Message message) {
@@ -240,7 +261,7 @@ class Town {
   std::vector<std::unique_ptr<Agreement>> ranks_;
   std::vector<std::vector<std::deque<Message>>> channels_; ///< To, from.
   std::vector<std::vector<bool>> noticed_;
-  std::map<int, int> told_;
+  std::set<int> told_; ///< Those that have told how it ended for them.
 };
 
 /// Checks the living ranks: those that remain in each other's decisions have the same decision; and all ranks that go
@@ -338,10 +359,22 @@ int goOnAfterCuts(unsigned seed, int size, const std::vector<bool>& half, unsign
     town.destroy(town.someone());
     more = town.step();
   }
+  for (int reminders = 0; reminders < 2; ++reminders) {
+    town.remind();
+    while (town.step()) {
+    }
+  }
   expectOneDecision(town, seed);
   int going_on = 0;
-  for (int rank = 0; rank < size; ++rank)
-    if (town.living(rank) && town.agreement(rank).goesOn()) ++going_on;
+  for (int rank = 0; rank < size; ++rank) {
+    if (!town.living(rank)) continue;
+    const std::vector<int> awaited = town.agreement(rank).awaited();
+    EXPECT_TRUE(town.agreement(rank).isComplete() ||
+                std::ranges::any_of(awaited, [&](int other) { return town.reaches(rank, other); }))
+        << "seed " << seed << ": rank " << rank << " waits for " << ::testing::PrintToString(awaited)
+        << ", which it has lost";
+    if (town.agreement(rank).goesOn()) ++going_on;
+  }
   return going_on;
 }
 
