@@ -237,8 +237,10 @@ void Window::serve(int rank, const WindowMessage& message, std::size_t bytes) {
 /// A rank that has destroyed its communicator gives up all that it had here. One that was lost has failed this
 /// communicator before: what it was about to do is not complete, so that nobody gets its lock.
 void Window::left(int rank) {
-  if (!environment_.operations.asyncError().isOk()) return;
-  const Status status = environment_.mesh.linkStatus(environment_.group.worldRank(rank));
+  const int peer = environment_.group.worldRank(rank);
+  // A rank that has died fails the communicator, which ends all calls and tells the others who it was.
+  if (!environment_.operations.asyncError().isOk() || !environment_.mesh.isLost(peer)) return;
+  const Status status = environment_.mesh.linkStatus(peer);
   for (const auto& [serial, asker] : askers_) {
     if (asker->call().target == rank) asker->endOnLoop(status);
   }

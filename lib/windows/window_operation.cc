@@ -45,7 +45,7 @@ void WindowOperation::startOnLoop() {
   if (call_.target != with.group.rank()) {
     const int target = with.group.worldRank(call_.target);
     if (!with.mesh.isUp(target)) {
-      if (const Status status = with.mesh.linkStatus(target); !status.isOk()) return endOnLoop(status);
+      if (const Status status = with.mesh.linkStatus(target); !status.isOk()) return endByLinkOnLoop(status);
     }
   }
   started_ = true;
@@ -67,7 +67,15 @@ void WindowOperation::sendOnLoop(const WindowMessage& what) {
 
 void WindowOperation::onSent(const Status& status) {
   posted_ = false;
+  if (!status.isOk()) return endByLinkOnLoop(status);
   endOnLoop(status);
+}
+
+/// While it is not known yet why the link has ended, the call waits: if the target has died, the communicator fails,
+/// which names the target to the others, too.
+void WindowOperation::endByLinkOnLoop(const Status& status) {
+  const OperationEnvironment& with = window_.environment();
+  if (with.mesh.isLost(with.group.worldRank(call_.target))) endOnLoop(status);
 }
 
 void WindowOperation::endOnLoop(const Status& status) {
