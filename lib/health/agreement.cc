@@ -185,7 +185,7 @@ bool Agreement::remains(int rank, const AgreementView& view) const {
 
 std::vector<int> Agreement::awaited() const {
   const std::vector<int> remaining = remainingRanks(decision_.value_or(view_), size_);
-  const auto remains = [&](int rank) { return std::binary_search(remaining.begin(), remaining.end(), rank); };
+  const auto stays = [&](int rank) { return std::binary_search(remaining.begin(), remaining.end(), rank); };
   const auto hasToldView = [&](int rank) {
     const auto told = told_.find(rank);
     return told != told_.end() && told->second == view_;
@@ -196,15 +196,10 @@ std::vector<int> Agreement::awaited() const {
   std::vector<int> ranks;
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == self_) continue;
-    bool needed = remains(rank);
-    if (decision_.has_value()) {
-      needed = needed && remains(self_) && mayTellDecision(rank);
-    } else if (remains(self_)) {
-      needed = needed && !hasToldView(rank);
-    } else {
-      needed = mayTellDecision(rank) && (needed || !hasToldView(rank));
-    }
-    if (needed) ranks.push_back(rank);
+    const bool is_awaited = decision_.has_value() ? stays(self_) && stays(rank) && mayTellDecision(rank)
+                            : stays(self_)        ? stays(rank) && !hasToldView(rank)
+                                                  : mayTellDecision(rank) && (stays(rank) || !hasToldView(rank));
+    if (is_awaited) ranks.push_back(rank);
   }
   return ranks;
 }

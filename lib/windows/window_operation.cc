@@ -67,8 +67,7 @@ void WindowOperation::sendOnLoop(const WindowMessage& what) {
 
 void WindowOperation::onSent(const Status& status) {
   posted_ = false;
-  if (!status.isOk()) return endByLinkOnLoop(status);
-  endOnLoop(status);
+  return status.isOk() ? endOnLoop(status) : endByLinkOnLoop(status);
 }
 
 /// While it is not known yet why the link has ended, the call waits: if the target has died, the communicator fails,

@@ -76,10 +76,10 @@ class WindowOperation final : public Operation, private SendOperation {
   void sendOnLoop(const WindowMessage& what) GOSS_ON_LOOP;
   /// For the window: the operation is over.
   void endOnLoop(const Status& status) GOSS_ON_LOOP;
-  void endByLinkOnLoop(const Status& status) GOSS_ON_LOOP;
 
  private:
   void onSent(const Status& status) GOSS_ON_LOOP override;
+  void endByLinkOnLoop(const Status& status) GOSS_ON_LOOP;
 
   WindowService& window_;
   const WindowCall call_;

@@ -16,7 +16,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -138,15 +137,15 @@ int main(int argc, char** argv) {
     std::printf("failed create %s\n", goss_last_error());
     return 2;
   }
-  const bool exchanges = argc > 3 && std::strcmp(argv[3], "messages") == 0;
-  const bool of_last = argc > 3 && std::strcmp(argv[3], "window-of-last") == 0;
-  if (exchanges || of_last || (argc > 3 && std::strcmp(argv[3], "window") == 0)) {
-    const goss_status status = exchanges ? exchange(comm, count) : accessWindow(comm, count, of_last);
+  const std::string manner = argc > 3 ? argv[3] : "";
+  const bool of_last = manner == "window-of-last";
+  if (manner == "messages" || manner == "window" || of_last) {
+    const goss_status status = manner == "messages" ? exchange(comm, count) : accessWindow(comm, count, of_last);
     std::printf("failed %d %s\n", status, goss_last_error());
     goss_comm_destroy(comm);
     return 0;
   }
-  if (argc > 3 && std::strcmp(argv[3], "checked") == 0) {
+  if (manner == "checked") {
     const goss_status status = reduceChecked(comm, count, argc > 4 ? argv[4] : "");
     say("failed " + std::to_string(status) + " " + goss_last_error());
     // If it left at once, the others would notice its departure first.
@@ -154,7 +153,7 @@ int main(int argc, char** argv) {
     goss_comm_destroy(comm);
     return 0;
   }
-  const bool lent = argc > 3 && std::strcmp(argv[3], "lent") == 0;
+  const bool lent = manner == "lent";
   std::vector<float> ordinary[2];
   float* buffers[2];
   for (int i = 0; i < 2; ++i) {

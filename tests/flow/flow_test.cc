@@ -161,7 +161,7 @@ TEST_P(Flow, WhatHasNoReceiveCostsTheReceiverLittle) {
   rusage before{};
   rusage after{};
   run([&](goss_comm_t comm, int rank) {
-    const std::size_t messages = fullOr<std::size_t>(300, 100);
+    const std::size_t messages = fullOr<std::size_t>(kMany, 100);
     const Bytes bytes = pattern(1 << 20, 1);
     std::vector<goss_request_t> requests(messages, nullptr);
     ::getrusage(RUSAGE_SELF, &before);
