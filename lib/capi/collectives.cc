@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "call/call.h"
 #include "capi/device_calls.h"
@@ -35,16 +36,10 @@ bool isPlain(const Common& common, goss_op op) {
          options->return_codec == nullptr && !tensor_counts;
 }
 
-Status launchUniform(const Common& common, const Uniform& uniform, const Buffers& buffers) {
-  const CallKey key{uniform.collective, uniform.dtype, uniform.op,  uniform.root,
-                    uniform.count,      buffers.send,  buffers.recv};
-  // A cached call is not asked where its buffers lie.
-  const bool plain =
-      isPlain(common, uniform.op) && areOnHost(common.comm->communicator->world(), {buffers.send, buffers.recv});
-  if (plain) {
-    if (std::optional<Status> status = common.comm->communicator->collectives().runCached(key); status.has_value())
-      return *status;
-  }
+/// Checks, plans and launches a call; where `key` is not null, later calls with it may be cached ones. Not inline, so
+/// that a cached call does not make room for what this needs.
+[[gnu::noinline]] Status launchNew(const Common& common, const Uniform& uniform, const Buffers& buffers,
+                                   const CallKey* key) {
   // What means nothing on this rank may point anywhere.
   const Buffers used{buffers.uses_send ? buffers.send : nullptr, buffers.uses_recv ? buffers.recv : nullptr};
   Call call = describe(uniform.collective, used, uniform.count, uniform.dtype);
@@ -60,8 +55,18 @@ Status launchUniform(const Common& common, const Uniform& uniform, const Buffers
   }
   setUniformShape(call, common.comm->communicator->size());
   Status status = launch(common, call);
-  if (plain && status.isOk()) common.comm->communicator->collectives().cacheCall(key, call);
+  if (key != nullptr && status.isOk()) common.comm->communicator->collectives().cacheCall(*key, call);
   return status;
+}
+
+Status launchUniform(const Common& common, const Uniform& uniform, const Buffers& buffers) {
+  // A cached call is not asked where its buffers lie.
+  if (!isPlain(common, uniform.op) || !areOnHost(common.comm->communicator->world(), {buffers.send, buffers.recv}))
+    return launchNew(common, uniform, buffers, nullptr);
+  const CallKey key{uniform.collective, uniform.dtype, uniform.op,  uniform.root,
+                    uniform.count,      buffers.send,  buffers.recv};
+  std::optional<Status> status = common.comm->communicator->collectives().runCached(key);
+  return status.has_value() ? std::move(*status) : launchNew(common, uniform, buffers, &key);
 }
 
 /// Checks the sizes and positions of a v-variant's blocks; returns the sum.

@@ -27,8 +27,12 @@ struct Places {
 
 /// Opens the device, too. Errors: GOSS_ERR_UNSUPPORTED, with what to do; the provider's.
 Result<Places> findPlaces(const char* function, World& world, const CallBuffers& buffers, const StreamUse& use);
-/// Whether both buffers are host memory.
-bool areOnHost(World& world, const CallBuffers& buffers);
+/// Whether both buffers are host memory. The world has devices.
+bool areFoundOnHost(World& world, const CallBuffers& buffers);
+/// Whether both buffers are host memory. Here, because the shortest calls ask it.
+inline bool areOnHost(World& world, const CallBuffers& buffers) {
+  return !world.devices().present() || areFoundOnHost(world, buffers);
+}
 /// The error of calls that take no device memory, where `buffer`, which `name` names, is that.
 Status refuseDevice(const char* function, const char* name, World& world, const void* buffer);
 
