@@ -4,9 +4,11 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "platform/clock.h"
@@ -54,12 +56,14 @@ std::string transportsSetting(const ucp_config_t* config) {
 }
 
 /// Without MM_ERROR_HANDLING UCX does not use shared memory for endpoints that report the death of a peer. Of its kinds
-/// of shared memory only System V's then takes part, which leaves nothing behind when a process is killed. Without
-/// TCP_PUT_ENABLE=n UCX 1.13 aborts the process now and then when a peer dies during a long message over TCP: it
-/// completes a put a second time. Segments of shared memory are 8 KiB, and UCX assembles a message from several
-/// segments by one more copy. Where the user has not set their size, a segment holds a part of a message here, which is
-/// then read in place. UCX's TCP reads 64 KiB at once. With 128 KiB, where the user has not set that either, there are
-/// half as many calls.
+/// of shared memory only System V's then takes part, which leaves nothing behind when a process is killed. Segments of
+/// shared memory are 8 KiB, and UCX assembles a message from several segments by one more copy. Where the user has not
+/// set their size, a segment holds a part of a message here, which is then read in place.
+///
+/// UCX's TCP (1.13 to 1.20) aborts the process when a peer dies while a part of a message has left straight from the
+/// caller's memory: uct_tcp_ep_sendv() completes it a second time. Without TCP_PUT_ENABLE, and with no vectors
+/// (TCP_MAX_IOV) besides its own, it copies all that it sends. TCP_TX_SEG_SIZE is what it copies at once, and
+/// TCP_RX_SEG_SIZE what it reads at once, 64 KiB by default: with 128 KiB there are half as many calls.
 ucs_status_t adjust(ucp_config_t* config, Parts& parts) {
   const std::string setting = transportsSetting(config);
   // UCX warns of a setting that applies to nothing that it has found.
@@ -76,11 +80,16 @@ ucs_status_t adjust(ucp_config_t* config, Parts& parts) {
   }
   const bool over_tcp = setting.starts_with("^") != mayUse({"all", "tcp"});
   if (!over_tcp) return status;
-  if (status == UCS_OK) status = ucp_config_modify(config, "PUT_ENABLE", "n"); // This setting has no prefix here.
-  if (std::getenv("UCX_TCP_RX_SEG_SIZE") != nullptr) return status;
-  // This setting has no prefix either.
-  if (status == UCS_OK) status = ucp_config_modify(config, "RX_SEG_SIZE", kTcpReadBytes);
-  parts.tcp_bytes = kLargeTcpPartBytes;
+  // TCP's settings have no prefix here.
+  const char* read_bytes = std::getenv("UCX_TCP_RX_SEG_SIZE");
+  if (read_bytes == nullptr) {
+    read_bytes = kTcpReadBytes;
+    parts.tcp_bytes = kLargeTcpPartBytes;
+  }
+  const std::array<std::pair<const char*, const char*>, 4> settings{
+      {{"PUT_ENABLE", "n"}, {"MAX_IOV", "0"}, {"TX_SEG_SIZE", read_bytes}, {"RX_SEG_SIZE", read_bytes}}};
+  for (const auto& [name, value] : settings)
+    if (status == UCS_OK) status = ucp_config_modify(config, name, value);
   return status;
 }
 
@@ -100,8 +109,9 @@ Result<Worker> Worker::create(int ranks) {
   status = adjust(config, parts);
   if (status != UCS_OK) {
     ucp_config_release(config);
-    return ucxError(-1, "setting UCX's MM_ERROR_HANDLING, MM_SEG_SIZE, TCP_PUT_ENABLE and TCP_RX_SEG_SIZE failed",
-                    status);
+    return ucxError(
+        -1, "setting UCX's MM_ERROR_HANDLING, MM_SEG_SIZE, TCP_PUT_ENABLE, TCP_MAX_IOV and TCP_TX_SEG_SIZE failed",
+        status);
   }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME;
