@@ -104,6 +104,13 @@ void BoardChannel::bind(BoardCollective& work, const Call& call) const {
   work.needs_copy = reduces && (work.op == GOSS_PREMUL_SUM || overwritten);
 }
 
+std::uint64_t BoardChannel::outputBytes(const BoardCollective& work) const {
+  if (work.first == work.end) return 0;
+  const bool of_blocks = work.collective == Collective::allGather || work.collective == Collective::gather ||
+                         work.collective == Collective::allToAll;
+  return of_blocks ? work.bytes * lanes_.size() : work.bytes;
+}
+
 const BoardChannel::Slot& BoardChannel::slotOf(int rank, std::uint64_t number) const {
   return *reinterpret_cast<const Slot*>(lanes_[static_cast<std::size_t>(rank)] + number % kSlots * stride_);
 }

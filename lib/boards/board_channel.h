@@ -77,6 +77,8 @@ class BoardChannel {
   /// Most bytes that a rank may write.
   [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
   void bind(BoardCollective& work, const Call& call) const;
+  /// Bytes that this rank writes from the start of its output on.
+  [[nodiscard]] std::uint64_t outputBytes(const BoardCollective& work) const;
 
   enum class Outcome : std::uint8_t { waiting, done, mismatch };
   /// Makes progress without blocking, looking up to `looks` times for the bytes of a rank. Collectives take turns: only

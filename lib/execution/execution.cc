@@ -40,6 +40,16 @@ std::uint32_t planHash(const Plan& plan, const Call& call) {
   return static_cast<std::uint32_t>(name ^ (name >> 32)) ^ call.counts_hash ^ uneven;
 }
 
+/// Copies the input away; scaled (GOSS_PREMUL_SUM).
+void stageInput(const Call& call, int rank, std::byte* to) {
+  const std::uint64_t elems = call.inputSpanElems(rank);
+  if (schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM) {
+    kernels::scale(call.dtype, to, call.input, elems, call.scale);
+  } else if (elems > 0) {
+    kernels::copy(to, call.input, elems * call.shape.element_bytes);
+  }
+}
+
 } // namespace
 
 Execution::Execution(const RunEnvironment& environment, std::shared_ptr<const Plan> plan)
@@ -96,11 +106,15 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   envelope_ = signature_.encode();
   const BoardChannel* channel = environment_.boards;
   // Phases begin when the ones before have ended: on the board they would have no place that all ranks agree on.
-  on_board_ =
-      plan_->on_board && channel != nullptr && call.phase_of == nullptr && !call.device.any() && channel->fits(call);
+  on_board_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
   context_->binding = binding_ = binding;
   if (on_board_) {
     channel->bind(work_, call);
+    if (call.device.any()) {
+      const std::uint64_t read = call.device.input ? call.inputSpanElems(environment_.group.rank()) : 0;
+      passage_.slots().layWhole(call, read * call.shape.element_bytes, channel->outputBytes(work_));
+    }
+    lanes_ = 1;
     return;
   }
   makeRuns();
@@ -110,15 +124,6 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   context_->input = needs_staging_ ? staged_.data() : static_cast<const std::byte*>(call.input);
   context_->streams = payload_bytes >= kStreamedPayloadBytes && !call.device.any();
   context_->output = static_cast<std::byte*>(call.output);
-}
-
-void Execution::stageInput() {
-  const std::uint64_t elems = call_.inputSpanElems(environment_.group.rank());
-  if (schedule::reduces(call_.collective) && call_.op == GOSS_PREMUL_SUM) {
-    kernels::scale(call_.dtype, staged_.data(), call_.input, elems, call_.scale);
-  } else if (elems > 0) {
-    kernels::copy(staged_.data(), call_.input, elems * call_.shape.element_bytes);
-  }
 }
 
 void Execution::numberOnLoop(History& history) {
@@ -146,6 +151,7 @@ bool Execution::tryRunOnLoop(int looks) {
 }
 
 void Execution::advanceOnBoardOnLoop() {
+  if (!passage_.isHere()) return passOnLoop(false);
   BoardChannel& channel = *environment_.boards;
   const bool had_written = work_.number != 0;
   const BoardChannel::Outcome outcome = channel.advance(work_);
@@ -153,6 +159,7 @@ void Execution::advanceOnBoardOnLoop() {
   if (outcome == BoardChannel::Outcome::done) {
     countBoardBytesOnLoop();
     leaveBoardOnLoop();
+    if (passage_.hasStage()) return passOnLoop(true);
     environment_.operations.completeOnLoop(*this, Status::ok());
   } else if (outcome == BoardChannel::Outcome::mismatch) {
     environment_.mismatches.disagree(*this, work_.next, channel.envelopeOf(work_));
@@ -194,8 +201,10 @@ bool Execution::pollOnLoop() {
     advanceOnLoop();
     return true;
   }
+  const bool is_under_way = !passage_.isHere() && !passage_.hasLeft();
+  if (is_under_way && !passage_.hasCome()) return false;
   advanceOnBoardOnLoop();
-  if (state() != State::active) return true;
+  if (state() != State::active || !passage_.isHere()) return true;
   const int rank = environment_.boards->awaited(work_);
   if (rank < 0) return false;
   const Status link = environment_.mesh.linkStatus(environment_.group.worldRank(rank));
@@ -208,7 +217,7 @@ bool Execution::pollOnLoop() {
 
 /// Only an operation that has written can have been completed by a peer.
 void Execution::lookOnceMoreOnLoop() {
-  if (on_board_ && work_.number != 0) advanceOnBoardOnLoop();
+  if (on_board_ && work_.number != 0 && passage_.isHere()) advanceOnBoardOnLoop();
 }
 
 /// The tensor of error feedback. A phase works on that of its multi-phase operation.
@@ -226,14 +235,10 @@ Status Execution::mayStartOnLoop() const {
 std::uint64_t Execution::encodingsLeft(bool of_sum) const { return context_->outcome.encodings_left[of_sum]; }
 
 void Execution::startOnLoop() {
-  if (on_board_) {
-    queued_ = true;
-    if (environment_.boards->enter(*this)) advanceOnBoardOnLoop();
-    return;
-  }
+  if (on_board_) return startOnBoardOnLoop();
   context_->outcome = {};
   if (call_.codecs == nullptr || call_.tensor == 0) context_->draw = sequence;
-  if (needs_staging_) stageInput();
+  if (needs_staging_) stageInput(call_, environment_.group.rank(), staged_.data());
   fragments_left_ = plan_->fragments;
   next_fragment_ = 0;
   for (const bool of_sum : {false, true})
@@ -249,6 +254,26 @@ void Execution::startOnLoop() {
     runs_[next_fragment_]->begin(next_fragment_, sequence, stageOf(next_fragment_));
   }
   advanceOnLoop();
+}
+
+void Execution::startOnBoardOnLoop() {
+  queued_ = true;
+  const bool has_turn = environment_.boards->enter(*this);
+  passage_.beginWithoutStage();
+  if (call_.device.any()) {
+    context_->outcome = {};
+    fragments_left_ = 1;
+    Status status = openStages();
+    if (status.isOk()) status = passage_.begin(*stages_.front(), 0).status();
+    if (!status.isOk()) {
+      context_->outcome.failure = ofDevice(status, environment_.group, signature_);
+      return failOnLoop();
+    }
+    const StagedSlots& slots = passage_.slots();
+    if (call_.device.input) work_.input = passage_.memory() + slots.at({Space::input, 0});
+    if (call_.device.output) work_.output = passage_.memory() + slots.at({Space::output, 0});
+  }
+  if (has_turn) advanceOnBoardOnLoop();
 }
 
 void Execution::failOnLoop() {
@@ -290,8 +315,22 @@ void Execution::withdrawOnLoop() {
 
 // ---- Device buffers ------------------------------------------------------------------------------------------------
 
+/// A call on the board whose buffers are on their way to pinned memory or back: before its turn, or when it has its
+/// results and leaves the board.
+void Execution::passOnLoop(bool has_results) {
+  if (Status status = has_results ? passage_.bringOut() : passage_.advance(); !status.isOk()) {
+    context_->outcome.failure = ofDevice(status, environment_.group, signature_);
+    return failOnLoop();
+  }
+  if (passage_.isHere()) return advanceOnBoardOnLoop();
+  if (!passage_.hasLeft()) return environment_.engine.active().keepPolling(*this);
+  fragments_left_ = 0;
+  completeWhenLeftOnLoop();
+}
+
 StreamGate::CopiesOf Execution::copiesOf() const {
   return [this](std::uint32_t fragment, std::byte* slot, FragmentCopies& copies) {
+    if (on_board_) return passage_.slots().copies(slot, copies);
     const schedule::Layout layout(*plan_->schedule, call_.shape, fragment, plan_->fragments);
     StagedSlots slots;
     slots.lay(*plan_->schedule, layout, call_);
@@ -302,11 +341,12 @@ StreamGate::CopiesOf Execution::copiesOf() const {
 Status Execution::openGate(DeviceStation& station) {
   std::size_t bytes = 0;
   StagedSlots slots;
-  for (std::uint32_t fragment = 0; fragment < plan_->fragments; ++fragment) {
-    slots.lay(*plan_->schedule, {*plan_->schedule, call_.shape, fragment, plan_->fragments}, call_);
-    bytes = std::max(bytes, slots.bytes());
+  const std::uint32_t fragments = on_board_ ? 1 : plan_->fragments;
+  for (std::uint32_t fragment = 0; fragment < fragments; ++fragment) {
+    if (!on_board_) slots.lay(*plan_->schedule, {*plan_->schedule, call_.shape, fragment, plan_->fragments}, call_);
+    bytes = std::max(bytes, (on_board_ ? passage_.slots() : slots).bytes());
   }
-  auto made = StreamGate::make(station, call_.device.stream, plan_->fragments, lanes_, bytes);
+  auto made = StreamGate::make(station, call_.device.stream, fragments, lanes_, bytes);
   if (made.isOk()) gate_ = made.take();
   return made.status();
 }
@@ -344,20 +384,18 @@ void Execution::completeWhenLeftOnLoop() {
     }
     if (!left.value()) return environment_.engine.active().keepPolling(*this);
   }
-  closeStages();
-  environment_.operations.completeOnLoop(*this, Status::ok());
-}
-
-void Execution::closeStages() {
   for (const auto& stage : stages_)
     stage->release();
-  if (gate_ == nullptr) return;
-  stages_.clear();
-  gate_.reset();
+  if (gate_ != nullptr) {
+    stages_.clear();
+    gate_.reset();
+  }
+  environment_.operations.completeOnLoop(*this, Status::ok());
 }
 
 bool Execution::waitsForDevice() const {
   if (stages_.empty()) return false;
+  if (on_board_) return !passage_.isHere();
   return fragments_left_ == 0 ||
          std::any_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<Run>& run) { return run->isUnderWay(); });
 }

@@ -11,6 +11,7 @@
 #include "devices/stream_ordered.h"
 #include "engine/operation.h"
 #include "execution/codec_work.h"
+#include "execution/passage.h"
 #include "execution/run_environment.h"
 #include "planner/planner.h"
 #include "platform/thread_safety.h"
@@ -25,7 +26,8 @@ struct RunContext;
 /// without allocating. Everything after construction happens under the engine's lock.
 ///
 /// A small collective may run on the board instead (boards/board_channel.h): then no step is run, and the engine polls
-/// the execution.
+/// the execution. Which of a rank's buffers lie on a device does not count, because the other ranks do not know it:
+/// such a rank writes on the board from pinned memory, to which and from which its buffers are copied.
 ///
 /// Pipelining: the plan cuts the buffers into fragments that run the same schedule; at most `window` are in flight,
 /// each with scratch of its own.
@@ -46,11 +48,11 @@ class Execution final : public Operation, public StreamOrdered {
   [[nodiscard]] bool isBoundTo(const Call& call) const { return binding_ > 0 && call == bound_; }
   /// Number of the last bind() that brought another call; 0: none.
   [[nodiscard]] std::uint64_t binding() const { return binding_; }
-  /// Whether it runs on the board.
-  [[nodiscard]] bool runsOnBoard() const { return on_board_; }
-  /// Where the execution runs on the board and no other is queued there: writes on the board and looks up to `looks`
-  /// times for what the others write; may be called again. True: the execution is done. False: startOnLoop() must
-  /// follow, which goes on where this left off.
+  /// Whether tryRunOnLoop() may be called where no other is queued on the board: the execution runs there, from buffers
+  /// of the host.
+  [[nodiscard]] bool mayRunAtOnce() const { return on_board_ && !call_.device.any(); }
+  /// Writes on the board and looks up to `looks` times for what the others write; may be called again. True: the
+  /// execution is done. False: startOnLoop() must follow, which goes on where this left off.
   [[nodiscard]] bool tryRunOnLoop(int looks) GOSS_ON_LOOP;
 
   [[nodiscard]] StreamOrdered* streamOrdered() override { return call_.device.ordered ? this : nullptr; }
@@ -77,12 +79,12 @@ class Execution final : public Operation, public StreamOrdered {
   [[nodiscard]] Stage* stageOf(std::uint32_t fragment) const {
     return stages_.empty() ? nullptr : stages_[fragment % lanes_].get();
   }
-  void closeStages();
   void completeWhenLeftOnLoop() GOSS_ON_LOOP;
+  void startOnBoardOnLoop() GOSS_ON_LOOP;
+  void passOnLoop(bool has_results) GOSS_ON_LOOP;
   [[nodiscard]] StreamGate::CopiesOf copiesOf() const;
   Status openGate(DeviceStation& station);
   void endEnqueuing(const Status& status);
-  void stageInput();
   void failOnLoop() GOSS_ON_LOOP;
   void advanceOnBoardOnLoop() GOSS_ON_LOOP;
   void leaveBoardOnLoop() GOSS_ON_LOOP;
@@ -99,6 +101,7 @@ class Execution final : public Operation, public StreamOrdered {
   bool on_board_ = false;
   bool queued_ = false; ///< In the queue of the board channel.
   BoardCollective work_;
+  Passage passage_; ///< Of a call on the board.
   std::unique_ptr<RunContext> context_;
   bool needs_staging_ = false;
   /// Copy of the input: scaled (GOSS_PREMUL_SUM), or taken away from an in-place exchange.

@@ -231,8 +231,8 @@ Run::Place Run::placeOf(Slot slot) const {
   const std::size_t at = extent.offset_elems * context_.call->shape.element_bytes;
   const std::size_t bytes = extent.count_elems * context_.call->shape.element_bytes;
   const bool callers = slot.space == Space::input || slot.space == Space::output;
-  if (callers && stage_ != nullptr && staged_.has(slot))
-    return {staged_memory_ + staged_.at(slot), extent.count_elems, bytes};
+  if (callers && passage_.hasStage() && passage_.slots().has(slot))
+    return {passage_.memory() + passage_.slots().at(slot), extent.count_elems, bytes};
   switch (slot.space) {
     case Space::input:
       // Only read, but iovec has no const.
@@ -319,14 +319,13 @@ void Run::resolve() {
 }
 
 void Run::begin(std::uint32_t fragment, std::uint64_t sequence, Stage* stage) {
-  stage_ = stage;
   fragment_ = fragment;
   sequence_ = sequence;
   active_ = true;
-  phase_ = Phase::running;
+  passage_.beginWithoutStage();
   const bool moved = resolved_binding_ != context_.binding || resolved_fragment_ != fragment;
   if (moved) layout_.emplace(*context_.schedule, context_.call->shape, fragment_, context_.fragments);
-  if (stage_ == nullptr ? moved : resolveStage(moved)) resolve();
+  if (stage == nullptr ? moved : beginPassage(*stage, moved)) resolve();
   const Schedule& schedule = *context_.schedule;
   const Envelope& envelope = *context_.envelope;
   ready_.clear();
@@ -356,52 +355,31 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence, Stage* stage) {
   }
 }
 
-/// Gets the fragment's memory and lets its data come. Returns whether slots have other addresses than before.
-bool Run::resolveStage(bool moved) {
-  if (moved) staged_.lay(*context_.schedule, *layout_, *context_.call);
-  phase_ = Phase::arriving;
-  const Result<std::byte*> memory = stage_->memory(staged_.bytes());
-  Status status = memory.status();
-  if (status.isOk()) {
-    moved = moved || memory.value() != staged_memory_;
-    staged_memory_ = memory.value();
-    status = stage_->bringIn(fragment_, staged_);
-  }
-  if (!status.isOk() && context_.outcome.failure.isOk())
-    context_.outcome.failure = ofDevice(status, environment_.group, *context_.signature);
-  return moved && memory.isOk(); // Without memory there is nothing to resolve, and no step runs.
-}
-
-bool Run::hasCome() const {
-  if (!isUnderWay()) return false;
-  const Result<bool> done = phase_ == Phase::arriving ? stage_->hasArrived() : stage_->hasLeft();
-  return !done.isOk() || done.value();
+/// Lets the fragment's data come. Returns whether slots have other addresses than before.
+bool Run::beginPassage(Stage& stage, bool moved) {
+  if (moved) passage_.slots().lay(*context_.schedule, *layout_, *context_.call);
+  const Result<bool> begun = passage_.begin(stage, fragment_);
+  if (begun.isOk()) return moved || begun.value();
+  if (context_.outcome.failure.isOk())
+    context_.outcome.failure = ofDevice(begun.status(), environment_.group, *context_.signature);
+  return false; // No step will run.
 }
 
 /// On the way to the host, and, when the steps are done, on the way back.
-Status Run::advanceOnDevice() {
-  Status status;
-  if (phase_ == Phase::running) {
-    phase_ = Phase::leaving;
-    status = stage_->bringOut();
-  }
-  const Result<bool> done = phase_ == Phase::arriving ? stage_->hasArrived() : stage_->hasLeft();
-  if (status.isOk()) status = done.status();
+Status Run::advancePassage() {
+  const Status status = passage_.isHere() ? passage_.bringOut() : passage_.advance();
   if (!status.isOk()) return ofDevice(status, environment_.group, *context_.signature);
-  if (!done.value()) return Status::ok();
-  if (phase_ == Phase::leaving) {
-    active_ = false;
-    return Status::ok();
-  }
+  if (passage_.hasLeft()) active_ = false;
+  if (!passage_.isHere()) return Status::ok();
   const Call& call = *context_.call;
-  if (schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM) staged_.scaleInput(staged_memory_, call);
-  phase_ = Phase::running;
+  if (schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM)
+    passage_.slots().scaleInput(passage_.memory(), call);
   return Status::ok();
 }
 
 Status Run::advance() {
-  if (phase_ != Phase::running) {
-    if (Status status = advanceOnDevice(); !status.isOk() || phase_ != Phase::running) return status;
+  if (!passage_.isHere()) {
+    if (Status status = advancePassage(); !status.isOk() || !passage_.isHere()) return status;
   }
   const auto runReady = [this]() GOSS_ON_LOOP -> Status {
     while (ready_head_ < ready_.size()) {
@@ -418,7 +396,7 @@ Status Run::advance() {
     if (Status status = runReady(); !status.isOk()) return status;
   }
   if (steps_left_ > 0) return Status::ok();
-  if (stage_ != nullptr) return advanceOnDevice();
+  if (passage_.hasStage()) return advancePassage();
   active_ = false;
   return Status::ok();
 }

@@ -9,8 +9,8 @@
 
 #include "engine/operation.h"
 #include "execution/codec_work.h"
+#include "execution/passage.h"
 #include "execution/run_environment.h"
-#include "execution/staging.h"
 #include "platform/thread_safety.h"
 #include "schedule/layout.h"
 
@@ -62,7 +62,7 @@ class Run {
   /// between. Returns an error when a step cannot be posted or a payload is malformed.
   Status advance() GOSS_ON_LOOP;
   /// Whether there is a step to encode or decode that may run.
-  [[nodiscard]] bool hasCodecWork() const { return phase_ == Phase::running && codec_head_ < codec_ready_.size(); }
+  [[nodiscard]] bool hasCodecWork() const { return passage_.isHere() && codec_head_ < codec_ready_.size(); }
   /// Whether that step may run now.
   [[nodiscard]] bool mayDoCodecWork() const GOSS_ON_LOOP;
   /// Number of steps that encode with error feedback.
@@ -70,9 +70,9 @@ class Run {
   /// True from begin() until advance() has run the last step, and device buffers hold the results.
   [[nodiscard]] bool active() const { return active_; }
   /// Whether the fragment is under way from the device or back.
-  [[nodiscard]] bool isUnderWay() const { return active_ && phase_ != Phase::running; }
+  [[nodiscard]] bool isUnderWay() const { return active_ && !passage_.isHere(); }
   /// Whether it is, and has come, or the device has failed.
-  [[nodiscard]] bool hasCome() const;
+  [[nodiscard]] bool hasCome() const { return active_ && passage_.hasCome(); }
   void withdraw() GOSS_ON_LOOP;
   void appendWaitingFor(std::vector<int>& ranks) const;
 
@@ -86,10 +86,8 @@ class Run {
     std::size_t capacity = 0; ///< Size of the memory in bytes.
   };
 
-  enum class Phase : std::uint8_t { arriving, running, leaving };
-
-  bool resolveStage(bool moved);
-  Status advanceOnDevice();
+  bool beginPassage(Stage& stage, bool moved);
+  Status advancePassage();
   void resolve();
   void resolveScratch();
   void pairReplies();
@@ -123,10 +121,7 @@ class Run {
   std::uint64_t resolved_binding_ = 0;
   std::uint32_t resolved_fragment_ = 0;
   std::optional<schedule::Layout> layout_;
-  Stage* stage_ = nullptr;
-  StagedSlots staged_;
-  std::byte* staged_memory_ = nullptr;
-  Phase phase_ = Phase::running;
+  Passage passage_;
   std::vector<std::byte> scratch_storage_;
   std::byte* scratch_ = nullptr;
   std::vector<std::byte> payload_storage_;

@@ -29,11 +29,23 @@ void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, 
   }
   for (const Step& step : schedule.steps)
     use(schedule, step);
-  bytes_ = 0;
-  // Outputs lie first: the fragments of a slot become smaller, never larger, so no input of an earlier one lies where a
-  // later one's output does. StreamGate::tryGiveUp() fills slots once, and inputs still arrive behind it.
-  place(output_);
-  place(input_);
+  place();
+}
+
+void StagedSlots::layWhole(const Call& call, std::size_t input_bytes, std::size_t output_bytes) {
+  stages_input_ = call.device.input;
+  stages_output_ = call.device.output;
+  input_.assign(1, {});
+  output_.assign(1, {});
+  if (stages_input_ && input_bytes > 0) {
+    auto* buffer = static_cast<std::byte*>(const_cast<void*>(call.input));
+    input_[0] = {.buffer = buffer, .bytes = input_bytes, .used = true, .is_read = true};
+  }
+  if (stages_output_ && output_bytes > 0) {
+    auto* buffer = static_cast<std::byte*>(call.output);
+    output_[0] = {.buffer = buffer, .bytes = output_bytes, .used = true, .is_written = true};
+  }
+  place();
 }
 
 StagedSlots::Staged* StagedSlots::find(Slot slot) {
@@ -70,6 +82,14 @@ bool StagedSlots::isSamePlace(Slot input, Slot output) {
   const Staged* from = find(input);
   const Staged* to = find(output);
   return from != nullptr && to != nullptr && input.space == Space::input && from->buffer == to->buffer;
+}
+
+/// Outputs lie first: the fragments of a slot become smaller, never larger, so no input of an earlier one lies where a
+/// later one's output does. StreamGate::tryGiveUp() fills slots once, and inputs still arrive behind it.
+void StagedSlots::place() {
+  bytes_ = 0;
+  place(output_);
+  place(input_);
 }
 
 void StagedSlots::place(std::vector<Staged>& slots) {

@@ -20,6 +20,9 @@ class StagedSlots {
  public:
   /// For this fragment of the call. Keeps its memory from one to the next.
   void lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call);
+  /// For a call that runs no schedule: `input_bytes` are read from the start of its input, and `output_bytes` written
+  /// to the start of its output. Each of the two is the slot 0 of its space.
+  void layWhole(const Call& call, std::size_t input_bytes, std::size_t output_bytes);
   /// Bytes of memory that the slots take.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] bool has(Slot slot) const { return slot.space == Space::input ? stages_input_ : stages_output_; }
@@ -49,6 +52,7 @@ class StagedSlots {
   /// Whether the caller's buffers are the same here.
   [[nodiscard]] bool isSamePlace(Slot input, Slot output);
   void use(const Schedule& schedule, const Step& step);
+  void place();
   void place(std::vector<Staged>& slots);
   static void append(const Staged& slot, std::byte* memory, bool in, std::vector<CopyJob>& jobs);
 

@@ -12,7 +12,7 @@ CollectiveRunner::CollectiveRunner(const RunEnvironment& environment, Planner pl
 /// place in the lists of the loop. True: it has completed. False: it must start; perhaps it has written on the board.
 bool CollectiveRunner::tryRunOnLoop(Execution& execution) {
   Engine& engine = environment_.engine;
-  if (!execution.runsOnBoard() || !engine.isIdleOnLoop()) return false;
+  if (!execution.mayRunAtOnce() || !engine.isIdleOnLoop()) return false;
   OperationTable& operations = environment_.operations;
   operations.numberOnLoop(execution);
   const TimePoint begun = board_time_.begin();

@@ -14,7 +14,7 @@ namespace {
 bool isOrdered(Way way) { return way == Way::ordered || way == Way::orderedPersistent; }
 
 goss_status callIn(goss_comm_t comm, const Case& test, Buffers& buffers, Way way) {
-  if (way == Way::blocking || way == Way::ordered) return call(comm, test, buffers);
+  if (way == Way::blocking || way == Way::ordered || way == Way::onHost) return call(comm, test, buffers);
   goss_request_t request = nullptr;
   const bool persistent = way != Way::requested;
   goss_status status = call(comm, test, buffers, persistent ? GOSS_PERSISTENT : 0, &request);
@@ -33,17 +33,21 @@ bool check(goss_comm_t comm, DeviceRank& device, Case test, int rank, int ranks,
   test.root = static_cast<int>(test.count + static_cast<std::size_t>(test.dtype)) % ranks;
   Buffers buffers(test, rank, ranks);
   std::vector<std::byte>& memory = buffers.memory();
-  buffers.lieOnDevice(device.memory(memory.size()), isOrdered(way) ? device.stream() : nullptr);
-  device.enqueueToDevice(memory);
-  if (!isOrdered(way)) {
-    EXPECT_TRUE(device.synchronize());
+  if (way != Way::onHost) {
+    buffers.lieOnDevice(device.memory(memory.size()), isOrdered(way) ? device.stream() : nullptr);
+    device.enqueueToDevice(memory);
+    if (!isOrdered(way)) {
+      EXPECT_TRUE(device.synchronize());
+    }
   }
   const goss_status status = callIn(comm, test, buffers, way);
   EXPECT_EQ(status, GOSS_SUCCESS) << test.describe() << ": " << goss_last_error();
   if (status != GOSS_SUCCESS) return false;
-  device.enqueueToHost(memory.size());
-  EXPECT_TRUE(device.synchronize()) << test.describe();
-  memory = device.fetched(memory.size());
+  if (way != Way::onHost) {
+    device.enqueueToHost(memory.size());
+    EXPECT_TRUE(device.synchronize()) << test.describe();
+    memory = device.fetched(memory.size());
+  }
   const std::string difference = buffers.difference();
   EXPECT_EQ(difference, "") << test.describe() << " on rank " << rank << " of " << ranks << ", way "
                             << static_cast<int>(way);

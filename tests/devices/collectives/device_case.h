@@ -9,7 +9,9 @@
 
 namespace goss::test {
 
-enum class Way { blocking, requested, persistent, ordered, orderedPersistent };
+/// How a rank calls; onHost: blocking, with host buffers.
+enum class Way { blocking, requested, persistent, ordered, orderedPersistent, onHost };
+/// Those with device buffers.
 inline constexpr Way kWays[] = {Way::blocking, Way::requested, Way::persistent, Way::ordered, Way::orderedPersistent};
 
 /// Calls what `test` says, and compares all bytes. False when it failed: the caller gives up, as the ranks are out of

@@ -1,0 +1,54 @@
+/// How device buffers go through pinned memory while they are worked on. Private to lib/execution.
+#ifndef GOSS_LIB_EXECUTION_PASSAGE_H_
+#define GOSS_LIB_EXECUTION_PASSAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "execution/staging.h"
+
+namespace goss {
+
+/// The way of one fragment through its stage: it arrives, is here, where the host works on it, leaves, and has left.
+/// One that has no stage is always here. Under the engine's lock.
+class Passage {
+ public:
+  void beginWithoutStage() {
+    stage_ = nullptr;
+    phase_ = Phase::here;
+  }
+  /// Gets memory for slots(), which were laid for this fragment, and lets their data come. Returns whether memory() is
+  /// another than before. `stage` outlives the passage.
+  Result<bool> begin(Stage& stage, std::uint32_t fragment);
+  /// The results are in memory(): lets them leave.
+  Status bringOut();
+  /// Goes on if what is under way has come.
+  Status advance();
+
+  [[nodiscard]] bool hasStage() const { return stage_ != nullptr; }
+  [[nodiscard]] bool isHere() const { return phase_ == Phase::here; }
+  [[nodiscard]] bool hasLeft() const { return phase_ == Phase::left; }
+  /// Whether advance() would change anything, or the device has failed.
+  [[nodiscard]] bool hasCome() const;
+
+  [[nodiscard]] StagedSlots& slots() { return slots_; }
+  [[nodiscard]] const StagedSlots& slots() const { return slots_; }
+  /// Where the slots lie.
+  [[nodiscard]] std::byte* memory() const { return memory_; }
+
+ private:
+  enum class Phase : std::uint8_t { arriving, here, leaving, left };
+
+  [[nodiscard]] Result<bool> isDone() const {
+    return phase_ == Phase::arriving ? stage_->hasArrived() : stage_->hasLeft();
+  }
+
+  Stage* stage_ = nullptr;
+  StagedSlots slots_;
+  std::byte* memory_ = nullptr;
+  Phase phase_ = Phase::here;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_EXECUTION_PASSAGE_H_
