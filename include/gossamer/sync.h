@@ -21,9 +21,11 @@
 /// - **Collective** calls are made by all ranks in the same order. The synchronizer has communicators of its own: its
 ///   collectives never mix with the caller's.
 /// - **Threads.** One thread at a time uses a synchronizer, except for goss_sync_abort.
-/// - **Buffers.** Parameters and gradients are host memory, lent from goss_sync_register to goss_sync_destroy. A
-///   gradient is not to be touched between its goss_sync_gradient_ready and goss_sync_gradients. Parameters are read
-///   and written only inside calls.
+/// - **Buffers.** Parameters and gradients are lent from goss_sync_register to goss_sync_destroy. A gradient is not to
+///   be touched between its goss_sync_gradient_ready and goss_sync_gradients. Parameters are read and written only
+///   inside calls. Each may lie in device memory (docs/devices.md): at a call it must be ready, because calls are no
+///   part of a stream, and when the call returns the results are there. Methods compute on the host, on copies in
+///   pinned memory: each step copies what the method reads in it from the device, and what it writes back.
 /// - **Errors.** As in gossamer.h. After a failed collective call the synchronizer refuses all further work; parameters
 ///   may then differ between ranks.
 /// - **Determinism.** The same calls on the same ranks give the same bits, also after export and import; with
@@ -91,7 +93,8 @@ GOSS_API goss_status goss_sync_counters_init(goss_sync_counters* counters, size_
 /// with the spec, GOSS_ERR_UNSUPPORTED for a codec that no collective runs, both before anything is sent.
 GOSS_API goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sync);
 
-/// Local; only before goss_sync_start. Tensors are numbered from 0 in order; `index` may be NULL.
+/// Local; only before goss_sync_start. Tensors are numbered from 0 in order; `index` may be NULL. Errors besides, for
+/// device memory: GOSS_ERR_RESOURCE when there is no pinned memory for its copy; GOSS_ERR_DEVICE.
 GOSS_API goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor* tensor, int32_t* index);
 
 /// Collective, once, after all tensors are registered: checks that the ranks agree, and gives everybody rank 0's
@@ -114,8 +117,8 @@ GOSS_API goss_status goss_sync_computes(goss_sync_t sync, int32_t* computes);
 GOSS_API goss_status goss_sync_step_time(goss_sync_t sync, double seconds);
 
 /// Tells that the gradient of a tensor is final for this step. A bucket's exchange starts when all its gradients are
-/// final. Never blocks. The order of tensors may differ between ranks; the reverse of registration overlaps best. A
-/// no-op where gradients stay local.
+/// final. Never waits for other ranks, but for the copy of a gradient in device memory. The order of tensors may differ
+/// between ranks; the reverse of registration overlaps best. A no-op where gradients stay local.
 GOSS_API goss_status goss_sync_gradient_ready(goss_sync_t sync, int32_t index);
 
 /// Collective: treats the gradients of all other tensors as final, and returns when all gradients are exchanged.

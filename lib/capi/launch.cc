@@ -26,9 +26,6 @@ Status useDefaultCodec(Communicator& communicator, Call& call) {
 
 /// Finds out which of the buffers lie in device memory.
 Status findDevice(const Common& common, const Options& options, Call& call) {
-  const auto refuse = [&](const char* why) {
-    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: {}", common.function, why));
-  };
   const auto places = findPlaces(common.function, common.comm->communicator->world(), {call.input, call.output},
                                  {options.stream, call.count == 0 && !call.uneven, !options.persistent});
   if (!places.isOk()) return places.status();
@@ -36,10 +33,12 @@ Status findDevice(const Common& common, const Options& options, Call& call) {
   if (!call.device.any()) return Status::ok();
   call.device.input = places.value().is_device[0];
   call.device.output = places.value().is_device[1];
-  if (call.neighborhood != nullptr)
-    return refuse("collectives among neighbours do not take device memory; copy the buffers to the host");
-  if (call.codecs != nullptr && call.codecs->multiPhase())
-    return refuse("this codec does not take device memory; choose another codec, or copy the buffers to the host");
+  if (call.codecs != nullptr && call.codecs->multiPhase()) {
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("{}: this codec does not take device memory; choose another codec, or copy the "
+                                     "buffers to the host",
+                                     common.function));
+  }
   call.device.ordered = options.stream != nullptr;
   call.device.grouped = call.device.ordered && Group::ofThisThread().open();
   call.device.stream = options.stream;

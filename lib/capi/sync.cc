@@ -1,8 +1,11 @@
 // Synchronizers of the C ABI.
 #include <fmt/format.h>
 
-#include "capi/device_calls.h"
+#include <chrono>
+
+#include "capi/handles.h"
 #include "capi/structs.h"
+#include "devices/devices.h"
 #include "gossamer/sync.h"
 #include "sync/methods.h"
 #include "sync/synchronizer.h"
@@ -58,6 +61,17 @@ Result<sync::Tensor> readTensor(const goss_sync_tensor* caller) {
   return tensor;
 }
 
+/// The device on which `buffer` lies; null: it is host memory.
+Result<Device*> deviceOf(World& world, const float* buffer) {
+  if (buffer == nullptr || !world.devices().present()) return nullptr;
+  const Result<MemoryInfo> info = world.devices().classify(buffer);
+  if (!info.isOk()) return info.status();
+  if (info.value().kind != MemoryKind::device) return nullptr;
+  const Result<DeviceStation*> station = world.devices().station(info.value().device);
+  if (!station.isOk()) return station.status();
+  return &station.value()->device;
+}
+
 } // namespace
 
 } // namespace goss::capi
@@ -79,7 +93,8 @@ goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sy
       if (!found.isOk()) return found.status();
       return found.value()->contribution;
     };
-    Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm, spec, codec);
+    const std::chrono::milliseconds longest(comm->communicator->defaultTimeoutMs());
+    Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm, spec, codec, longest);
     if (!made.isOk()) return made.status();
     *sync = new goss_sync{{}, made.take(), comm->communicator->world().shared_from_this()};
     return Status::ok();
@@ -90,13 +105,16 @@ goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor* tensor,
   return onSync("goss_sync_register", sync, [&](Synchronizer& s) -> Status {
     Result<goss::sync::Tensor> read = readTensor(tensor);
     if (!read.isOk()) return read.status();
-    const std::shared_ptr<goss::World> world = sync->world.lock();
-    for (const float* buffer : {read.value().parameter.data(), read.value().gradient.data()}) {
-      if (world == nullptr) break;
-      if (Status status = refuseDevice("goss_sync_register", tensor->name, *world, buffer); !status.isOk())
-        return status;
+    goss::sync::Tensor registered = read.take();
+    if (const std::shared_ptr<goss::World> world = sync->world.lock(); world != nullptr) {
+      const Result<goss::Device*> parameter = deviceOf(*world, registered.parameter.data());
+      if (!parameter.isOk()) return parameter.status();
+      const Result<goss::Device*> gradient = deviceOf(*world, registered.gradient.data());
+      if (!gradient.isOk()) return gradient.status();
+      registered.parameter_device = parameter.value();
+      registered.gradient_device = gradient.value();
     }
-    const Result<std::int32_t> added = s.add(read.take());
+    const Result<std::int32_t> added = s.add(std::move(registered));
     if (added.isOk() && index != nullptr) *index = added.value();
     return added.status();
   });

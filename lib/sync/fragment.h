@@ -49,6 +49,7 @@ class Fragment {
   [[nodiscard]] std::size_t count() const { return count_; }
   /// The numbers of the fragment's tensors, in the order of its vectors.
   [[nodiscard]] const std::vector<std::uint64_t>& tensors() const { return tensors_; }
+  [[nodiscard]] std::span<const std::span<float>> parameters() const { return parameters_; }
   [[nodiscard]] std::span<const float> reference() const { return reference_; }
   /// Writes the state; call it after arrive().
   void save(base::WireWriter& writer) const;

@@ -29,6 +29,8 @@ class GradientBuckets {
 
   /// Marks a tensor's gradient as final. Never blocks.
   Status ready(Channel& channel, std::size_t tensor, double lr);
+  /// Whether ready() was called for the tensor in this step: its gradient may be in flight.
+  [[nodiscard]] bool isReady(std::size_t tensor) const { return is_ready_[tensor]; }
   /// Treats missing gradients as ready and waits for all exchanges: gradients are then means, and the next step begins.
   Status finish(Channel& channel, double lr);
   /// Writes the state that a checkpoint keeps, between steps.

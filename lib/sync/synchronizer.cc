@@ -19,19 +19,21 @@ Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMEN
 
 } // namespace
 
-Synchronizer::Synchronizer(Composition composition, std::string spec)
+Synchronizer::Synchronizer(Composition composition, std::string spec, std::chrono::milliseconds longest)
     : composition_(std::move(composition)),
       spec_(std::move(spec)),
+      mirror_(longest),
       timetable_(composition_.timing, composition_.layout.fragments) {}
 
 Result<std::unique_ptr<Synchronizer>> Synchronizer::create(goss_comm_t comm, std::string_view spec,
-                                                           const MakeCodec& make_codec) {
+                                                           const MakeCodec& make_codec,
+                                                           std::chrono::milliseconds longest) {
   Result<Made> made = makeComposition(spec);
   if (!made.isOk()) {
     return made.status();
   }
   Made parts = made.take();
-  std::unique_ptr<Synchronizer> sync(new Synchronizer(std::move(parts.composition), std::move(parts.spec)));
+  std::unique_ptr<Synchronizer> sync(new Synchronizer(std::move(parts.composition), std::move(parts.spec), longest));
   if (sync->composition_.layout.codec != "none") { // so that a wrong codec is reported before anything is sent
     Result<Compression> codec = make_codec(sync->composition_.layout.codec);
     if (!codec.isOk()) {
@@ -133,6 +135,25 @@ Result<std::int32_t> Synchronizer::add(Tensor tensor) {
   if (uses_gradients && tensor.gradient.size() != tensor.parameter.size()) {
     return invalid(fmt::format("tensor '{}' has no gradient, but '{}' exchanges gradients", tensor.name, spec_));
   }
+  const auto mirrored = [this](Device* device, std::span<float>& vector) {
+    if (device == nullptr || vector.empty()) {
+      return Status::ok();
+    }
+    const Result<std::span<float>> copy = mirror_.add(*device, vector);
+    if (copy.isOk()) {
+      vector = copy.value();
+    }
+    return copy.status();
+  };
+  Status status = mirrored(tensor.parameter_device, tensor.parameter);
+  if (status.isOk() && uses_gradients) {
+    status = mirrored(tensor.gradient_device, tensor.gradient);
+  }
+  if (!status.isOk()) {
+    return Status::error(status.kind(), fmt::format("tensor '{}': {}", tensor.name, status.text()));
+  }
+  parameters_.push_back(tensor.parameter);
+  gradients_.push_back(uses_gradients ? tensor.gradient : std::span<float>());
   tensors_.push_back(std::move(tensor));
   return static_cast<std::int32_t>(tensors_.size() - 1);
 }
@@ -208,7 +229,14 @@ Status Synchronizer::start() {
                                "the ranks registered different tensors, or only some of them imported a state"));
   }
   if (!is_imported_) {
-    if (Status status = shareParameters(); !status.isOk()) {
+    Status status = fetch(parameters_);
+    if (status.isOk()) {
+      status = shareParameters();
+    }
+    if (status.isOk()) {
+      status = store(parameters_);
+    }
+    if (!status.isOk()) {
       return noted(status);
     }
     layOut();
@@ -263,11 +291,18 @@ Status Synchronizer::noted(Status status) {
   return status;
 }
 
-Status Synchronizer::notedOfRule(Status status) {
+Status Synchronizer::notedAlone(Status status) {
   if (!status.isOk()) {
     (void)all_->abort(status.text().c_str());
   }
   return noted(std::move(status));
+}
+
+Status Synchronizer::notedOfDevice(const Status& status) {
+  if (status.isOk()) {
+    return status;
+  }
+  return notedAlone(Status::error(status.kind(), fmt::format("'{}': rank {}: {}", spec_, all_->rank(), status.text())));
 }
 
 Status Synchronizer::setLr(double lr) {
@@ -288,7 +323,13 @@ Status Synchronizer::gradientReady(std::int32_t index) {
   if (!exchangesGradients()) {
     return Status::ok();
   }
-  const Status status = buckets_->ready(*gradient_channel_, static_cast<std::size_t>(index), lr_);
+  const auto tensor = static_cast<std::size_t>(index);
+  if (!buckets_->isReady(tensor)) {
+    if (Status status = fetch(Vectors(gradients_).subspan(tensor, 1)); !status.isOk()) {
+      return status;
+    }
+  }
+  const Status status = buckets_->ready(*gradient_channel_, tensor, lr_);
   return status.kind() == GOSS_ERR_INVALID_ARGUMENT ? status : noted(status);
 }
 
@@ -296,10 +337,25 @@ Status Synchronizer::gradients() {
   if (Status status = checkComputes("goss_sync_gradients"); !status.isOk()) {
     return status;
   }
-  if (whole_) {
-    return notedOfRule(whole_->beforeOptimizer(timetable_.state().step + 1, lr_));
+  const std::uint64_t step = timetable_.state().step + 1;
+  const bool acts = exchangesGradients() || (whole_ && composition_.rule->actsBefore(step));
+  if (!acts) {
+    return Status::ok();
   }
-  return exchangesGradients() ? noted(buckets_->finish(*gradient_channel_, lr_)) : Status::ok();
+  std::vector<std::span<float>> read = whole_ ? parameters_ : std::vector<std::span<float>>();
+  for (std::size_t i = 0; i < gradients_.size(); ++i) {
+    if (whole_ || !buckets_->isReady(i)) { // else it is here, and perhaps in flight
+      read.push_back(gradients_[i]);
+    }
+  }
+  Status status = fetch(read);
+  if (status.isOk()) {
+    status = whole_ ? notedAlone(whole_->beforeOptimizer(step, lr_)) : noted(buckets_->finish(*gradient_channel_, lr_));
+  }
+  if (status.isOk() && whole_) {
+    status = store(parameters_);
+  }
+  return status.isOk() ? store(gradients_) : status;
 }
 
 Status Synchronizer::step() {
@@ -308,7 +364,7 @@ Status Synchronizer::step() {
   }
   if (!local_steps_) {
     timetable_.advance(lr_);
-    return whole_ ? notedOfRule(whole_->afterOptimizer(timetable_.state().step, lr_)) : noted(stepFragments());
+    return noted(whole_ ? stepWhole() : stepFragments());
   }
   if (!clock_.isAsked()) {
     return invalid("goss_sync_step: with steps=dynamic, ask goss_sync_computes before every step");
@@ -378,19 +434,40 @@ Status Synchronizer::stepFragments() {
   return Status::ok();
 }
 
+Status Synchronizer::stepWhole() {
+  const std::uint64_t step = timetable_.state().step;
+  if (!composition_.rule->actsAfter(step)) {
+    return Status::ok();
+  }
+  Status status = fetch(parameters_);
+  if (status.isOk()) {
+    status = notedAlone(whole_->afterOptimizer(step, lr_));
+  }
+  return status.isOk() ? store(parameters_) : status;
+}
+
 Status Synchronizer::stepFragment(std::uint64_t number) {
   Fragment& fragment = fragments_[number];
   const bool applies = timetable_.applies(number);
-  if (composition_.timing.late) {
-    return applies ? fragment.applyLate(*parameter_channel_, lr_) : Status::ok();
+  const bool starts = timetable_.starts(number) && !composition_.timing.late; // late ones start as they apply
+  if (!applies && !starts) {
+    return Status::ok();
   }
   // An exchange that has a whole period to arrive is applied when the next exchange starts.
   const bool applies_first = applies && composition_.timing.overlap > 0;
-  Status status = applies_first ? fragment.apply(*parameter_channel_, lr_) : Status::ok();
-  if (status.isOk() && timetable_.starts(number)) {
+  Status status = fetch(fragment.parameters());
+  if (status.isOk() && composition_.timing.late) {
+    status = fragment.applyLate(*parameter_channel_, lr_);
+  } else if (status.isOk() && applies_first) {
+    status = fragment.apply(*parameter_channel_, lr_);
+  }
+  if (status.isOk() && starts) {
     status = fragment.start(*parameter_channel_, local_steps_ ? local_steps_->takeWeight(number) : 1.0f);
   }
-  return status.isOk() && applies && !applies_first ? fragment.apply(*parameter_channel_, lr_) : status;
+  if (status.isOk() && applies && !applies_first && !composition_.timing.late) {
+    status = fragment.apply(*parameter_channel_, lr_);
+  }
+  return status.isOk() && applies ? store(fragment.parameters()) : status;
 }
 
 Status Synchronizer::finish() {
@@ -402,6 +479,10 @@ Status Synchronizer::finish() {
       return status;
     }
   }
+  const bool has_replicas = whole_ || parameter_channel_ != nullptr;
+  if (Status status = has_replicas ? fetch(parameters_) : Status::ok(); !status.isOk()) {
+    return status;
+  }
   const std::uint64_t before = wireBytesSent(); // nothing is in flight here
   for (Fragment& fragment : fragments_) {
     if (Status status = noted(fragment.settle(*parameter_channel_, lr_)); !status.isOk()) {
@@ -409,12 +490,12 @@ Status Synchronizer::finish() {
     }
   }
   if (whole_) {
-    if (Status status = notedOfRule(whole_->finish(timetable_.state().step, lr_)); !status.isOk()) {
+    if (Status status = notedAlone(whole_->finish(timetable_.state().step, lr_)); !status.isOk()) {
       return status;
     }
   }
   setup_bytes_ += wireBytesSent() - before;
-  return Status::ok();
+  return has_replicas ? store(parameters_) : Status::ok();
 }
 
 Status Synchronizer::abort(const char* reason) {

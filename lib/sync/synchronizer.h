@@ -2,6 +2,7 @@
 #ifndef GOSS_LIB_SYNC_SYNCHRONIZER_H_
 #define GOSS_LIB_SYNC_SYNCHRONIZER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "gossamer/sync.h"
 #include "sync/channel.h"
 #include "sync/composition.h"
+#include "sync/device_mirror.h"
 #include "sync/fragment.h"
 #include "sync/gradient_buckets.h"
 #include "sync/local_steps.h"
@@ -23,12 +25,14 @@
 
 namespace goss::sync {
 
-/// A tensor as registered.
+/// A tensor as registered; once it is added, its vectors are those on which methods work.
 struct Tensor {
   std::string name;
   std::span<float> parameter;
   std::span<float> gradient; ///< Empty: none.
   std::int32_t layer = -1;
+  Device* parameter_device = nullptr; ///< On which the parameter lies; null: host memory. Outlives the synchronizer.
+  Device* gradient_device = nullptr;
 };
 
 /// Implements goss_sync_t call by call, as include/gossamer/sync.h describes. One thread, except abort().
@@ -36,8 +40,9 @@ class Synchronizer {
  public:
   /// The codec of a spec; the synchronizer sees codecs through their seam alone.
   using MakeCodec = std::function<Result<Compression>(std::string_view spec)>;
+  /// `longest`: how long the copies of a device may take.
   static Result<std::unique_ptr<Synchronizer>> create(goss_comm_t comm, std::string_view spec,
-                                                      const MakeCodec& make_codec);
+                                                      const MakeCodec& make_codec, std::chrono::milliseconds longest);
 
   Result<std::int32_t> add(Tensor tensor);
   Status start();
@@ -58,7 +63,7 @@ class Synchronizer {
   [[nodiscard]] goss_sync_counters counters() const;
 
  private:
-  Synchronizer(Composition composition, std::string spec);
+  Synchronizer(Composition composition, std::string spec, std::chrono::milliseconds longest);
   Status connect(goss_comm_t comm);
   Status connectRule();
   void makeBuckets();
@@ -66,8 +71,15 @@ class Synchronizer {
   Status checkRunning(const char* call) const;
   /// Remembers the first failure, which every later call returns.
   Status noted(Status status);
-  /// As noted(); a rule can fail on one rank alone, and then the others must not wait for it.
-  Status notedOfRule(Status status);
+  /// As noted(); a rule or a device can fail on one rank alone, and then the others must not wait for it.
+  Status notedAlone(Status status);
+  /// Brings what lies on devices of these vectors to the host, before a method reads them, and back, behind one that
+  /// has written them.
+  using Vectors = std::span<const std::span<float>>;
+  Status fetch(Vectors vectors) { return notedOfDevice(mirror_.fetch(vectors)); }
+  Status store(Vectors vectors) { return notedOfDevice(mirror_.store(vectors)); }
+  Status notedOfDevice(const Status& status);
+  Status stepWhole();
   Status stepFragments();
   Status stepFragment(std::uint64_t number);
   Status checkComputes(const char* call) const;
@@ -84,7 +96,10 @@ class Synchronizer {
   Composition composition_;
   std::string spec_;        // canonical
   Compression compression_; // used with GradientRule::signs
+  DeviceMirror mirror_;
   std::vector<Tensor> tensors_;
+  std::vector<std::span<float>> parameters_; // by tensor
+  std::vector<std::span<float>> gradients_;  // by tensor
   std::optional<GradientBuckets> buckets_;
   std::vector<Fragment> fragments_;
   Timetable timetable_;

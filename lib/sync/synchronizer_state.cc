@@ -208,6 +208,9 @@ Result<bool> Synchronizer::importAll(std::span<const std::string_view> states) {
     first = at;
   }
   saved.finish();
+  if (Status status = fetch(parameters_); !status.isOk()) {
+    return status;
+  }
   layOut();
   if (!adopt(saved)) {
     return invalid("the saved states lack a tensor that is registered here, or keep other vectors of it");

@@ -34,23 +34,46 @@ std::size_t fragmentOf(std::size_t element, std::size_t fragments);
 /// The step times that a rank reports, for steps=dynamic.
 double stepSeconds(int rank);
 
+/// Specs of all methods.
+std::vector<std::string> allSpecs();
+
+/// Memory that the host cannot touch.
+class Elsewhere {
+ public:
+  virtual ~Elsewhere() = default;
+  /// Of 2 * kElements floats at least.
+  virtual float* memory() = 0;
+  virtual void put(const std::vector<float>& values) = 0;
+  virtual std::vector<float> get(std::size_t count) = 0;
+};
+
 /// A synchronizer with the tiny model registered, driven by plain gradient descent. One rank.
 class SyncRun {
  public:
-  SyncRun(goss_comm_t comm, const std::string& spec);
+  /// Null `elsewhere`: the tensors lie in ordinary memory.
+  SyncRun(goss_comm_t comm, const std::string& spec, Elsewhere* elsewhere = nullptr);
   ~SyncRun();
   SyncRun(const SyncRun&) = delete;
   SyncRun& operator=(const SyncRun&) = delete;
 
   void start();
+  void finish();
+  /// Gives the tensors the values of parameters(), as every step does by itself.
+  void putTensors();
   /// Leaves the step out where the synchronizer says so.
   void step(int step);
+  /// The same, up to the first call that fails.
+  goss_status tryStep(int step);
   [[nodiscard]] goss_sync_t sync() const { return sync_; }
   std::vector<float>& parameters() { return parameters_; }
   [[nodiscard]] Vector values() const { return {parameters_.begin(), parameters_.end()}; }
 
  private:
+  /// Makes the call; before it the tensors have these values, behind it these vectors have the tensors'.
+  goss_status called(const std::function<goss_status()>& call);
+
   int rank_ = 0;
+  Elsewhere* const elsewhere_;
   std::vector<float> parameters_;
   std::vector<float> gradient_;
   goss_sync_t sync_ = nullptr;

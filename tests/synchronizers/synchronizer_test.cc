@@ -18,55 +18,6 @@ namespace {
 
 using testing::HasSubstr;
 
-const char* const kSpecs[] = {"ddp",
-                              "local:h=3",
-                              "diloco:h=4",
-                              "streaming:h=8,fragments=2,tau=3,alpha=0.5",
-                              "streaming:h=9,fragments=3,strided=0",
-                              "eager:h=4",
-                              "delayed-nesterov:h=2,buffer=3,spread=0.1",
-                              "slowmo:h=4",
-                              "co2:h=4",
-                              "qsr:h=2,growth=1.2",
-                              "diloco:h=4,islands=2",
-                              "diloco:h=4,steps=dynamic",
-                              "streaming:h=8,fragments=2,tau=3,steps=dynamic",
-                              "diloco:h=4,steps=dynamic,islands=2,codec=int8",
-                              "diloco:h=4,codec=int8",
-                              "diloco:h=4,islands=2,codec=int4:block=32+ef",
-                              "ddp:codec=int4:block=32,round=stochastic",
-                              "streaming:h=8,fragments=2,tau=3,codec=int4:block=32,round=stochastic+ef",
-                              "cocktail",
-                              "cocktail:tau=0",
-                              "cocktail:codec=none",
-                              "cocktail:islands=2,codec=topk:ratio=0.25+int4:block=32,round=stochastic+ef",
-                              "cocktail:h=3,tau=2,codec=topk:ratio=0.25+loco",
-                              "cocktail:codec=topk:ratio=0.25+momentum",
-                              "cocktail:h=2,tau=2,codec=randk:ratio=0.5,block=1+topk:ratio=0.5+int4:block=32+ef",
-                              "async-average:h=4,tau=3",
-                              "osgp:tau=2",
-                              "0-1-adam:freeze=6,kappa=2,double_every=4,longest=4",
-                              "demo:chunk=8,keep=3"};
-
-/// kSpecs, and of each method that they leave out one spec that exchanges often.
-std::vector<std::string> allSpecs() {
-  std::vector<std::string> all(std::begin(kSpecs), std::end(kSpecs));
-  char* json = nullptr;
-  EXPECT_OK(goss_sync_methods(&json));
-  const nlohmann::json methods = nlohmann::json::parse(json);
-  goss_free(json);
-  for (const auto& method : methods) {
-    const std::string name = method["name"];
-    const auto names = [&](const std::string& spec) { return spec.substr(0, spec.find(':')) == name; };
-    if (std::any_of(all.begin(), all.end(), names)) continue;
-    const auto& parameters = method["parameters"];
-    const bool has_period = std::any_of(parameters.begin(), parameters.end(),
-                                        [](const auto& parameter) { return parameter["key"] == "h"; });
-    all.push_back(has_period ? name + ":h=4" : name);
-  }
-  return all;
-}
-
 TEST(Synchronizer, GoesOnWithTheSameBitsAfterARestartAtAnyStep) {
   for (const std::string& spec : allSpecs()) {
     runRanks(kRanks, [&](goss_comm_t comm, int rank) {

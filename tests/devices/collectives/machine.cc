@@ -80,6 +80,11 @@ void beginToFail(const MachineSetup& setup, int rank) {
   standinFunction(kFail, "cudaStandinFail")(firstDeviceOf(setup, rank), static_cast<std::uint64_t>(jobs));
 }
 
+void failNow(int rank) {
+  if (!testsStandin()) return failFirstDevice();
+  standinFunction(kFail, "cudaStandinFail")(firstDeviceOf({}, rank), 1);
+}
+
 std::string deviceText(int rank) {
   if (!testsStandin()) return "threads device 0 failed";
   return "cuda device " + std::to_string(firstDeviceOf({}, rank)) + " (Stand-in device ";

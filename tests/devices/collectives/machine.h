@@ -31,6 +31,8 @@ void makeMachine(const MachineSetup& setup, int ranks);
 int playRank(const MachineSetup& setup, int rank);
 /// After the rank has made what it tests with: from now on its devices count their jobs until they fail.
 void beginToFail(const MachineSetup& setup, int rank);
+/// From now on the first device of `rank`, which the calling thread plays, fails.
+void failNow(int rank);
 /// How texts name the first device of a rank, where ranks do not share them.
 std::string deviceText(int rank);
 

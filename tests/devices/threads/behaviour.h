@@ -18,6 +18,9 @@ struct Behaviour {
 /// THREADS_ONE_QUEUE and THREADS_FAIL_AT in the environment say.
 [[gnu::visibility("default")]] void useNewDevices(const Behaviour& behaviour);
 
+/// The first of the calling thread's devices fails now.
+[[gnu::visibility("default")]] void failFirstDevice();
+
 /// Bytes that the queues of this process have copied.
 struct Copied {
   std::uint64_t to_host = 0;

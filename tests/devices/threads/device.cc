@@ -40,6 +40,8 @@ std::uint64_t classifiedByThreads() { return classified(); }
 
 void useNewDevices(const Behaviour& behaviour) { machineOfThread() = std::make_shared<Machine>(behaviour); }
 
+void failFirstDevice() { machineOfThread()->healths.front()->fail("as its test wants"); }
+
 std::shared_ptr<Worker> ThreadDevice::worker() {
   const int latency_us = machine_->behaviour.latency_us;
   if (!machine_->behaviour.one_queue) return std::make_shared<Worker>(latency_us, health());
