@@ -1,7 +1,7 @@
 """What may be given as a buffer, and where its elements lie.
 
-Memory is taken as it is, without a copy, from tensors of torch on the CPU, from the buffer protocol (numpy, bytearray, array,
-memoryview, mmap), from ``__array_interface__`` (types of ml_dtypes) and from DLPack (JAX and others).
+Memory is taken as it is, without a copy, from tensors of torch, from the buffer protocol (numpy, bytearray, array, memoryview,
+mmap), from ``__array_interface__`` (types of ml_dtypes), ``__cuda_array_interface__`` (CuPy, Numba) and DLPack (JAX and others).
 """
 
 import ctypes
@@ -24,8 +24,11 @@ NAMES = {number: name for name, (number, _) in DTYPES.items()}
 _KNOWN = ", ".join(DTYPES)
 
 
+_LEGACY_STREAM = 1  # CUDA's legacy default stream
+
+
 class Buffer(NamedTuple):
-    """Contiguous elements in host memory."""
+    """Contiguous elements in memory of the host, or of a CUDA device."""
 
     address: int
     elements: int
@@ -33,6 +36,8 @@ class Buffer(NamedTuple):
     itemsize: int
     is_writable: bool
     keep: Any  # keeps the memory alive
+    is_on_device: bool = False
+    stream: Optional[int] = None  # the CUDA stream whose work writes and reads it; None: the elements are ready
 
     @property
     def nbytes(self) -> int:
@@ -83,8 +88,8 @@ def _from_torch(torch: Any, tensor: Any, role: str, is_bits: bool) -> Buffer:
         _torch_types.update({getattr(torch, name): name for name in DTYPES if hasattr(torch, name)})
     if tensor.layout is not torch.strided:
         raise TypeError(f"{role} is a sparse tensor ({tensor.layout}); give tensor.to_dense()")
-    if tensor.device.type != "cpu":
-        raise TypeError(f"{role} is on device {tensor.device}; Gossamer reads host memory: give tensor.cpu()")
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise TypeError(f"{role} is on device {tensor.device}; Gossamer reads memory of the host and of CUDA devices: give tensor.cpu()")
     number, itemsize = _dtype(_torch_types.get(tensor.dtype) or str(tensor.dtype).replace("torch.", ""), role, is_bits)
     if not tensor.is_contiguous():
         raise _not_contiguous(role, "tensor.contiguous()")
@@ -94,7 +99,10 @@ def _from_torch(torch: Any, tensor: Any, role: str, is_bits: bool) -> Buffer:
     if count and not address:
         raise InvalidArgument(f"{role} has no memory any more: the storage of the tensor was freed or resized to nothing")
     # A tensor of its own: `p.data = other` gives `tensor` other memory, and its first one to the system.
-    return Buffer(address, count, number, itemsize, True, tensor.detach())
+    if tensor.device.type == "cpu":
+        return Buffer(address, count, number, itemsize, True, tensor.detach())
+    stream = torch.cuda.current_stream(tensor.device).cuda_stream or _LEGACY_STREAM
+    return Buffer(address, count, number, itemsize, True, tensor.detach(), True, stream)
 
 
 # ---- The buffer protocol ----
@@ -152,7 +160,7 @@ def _from_export(owner: Any, role: str, is_bits: bool) -> Buffer:
     return Buffer(view.buf or 0, view.len // itemsize, number, itemsize, not view.readonly, export)
 
 
-# ---- __array_interface__ and DLPack ----
+# ---- __array_interface__, __cuda_array_interface__ and DLPack ----
 
 
 def _is_row_major(shape: Sequence[int], strides: Optional[Sequence[int]], unit: int) -> bool:
@@ -174,8 +182,7 @@ def _product(shape: Sequence[int]) -> int:
     return count
 
 
-def _from_interface(owner: Any, role: str, is_bits: bool) -> Buffer:
-    interface = owner.__array_interface__
+def _from_interface(owner: Any, interface: Any, role: str, is_bits: bool) -> Buffer:
     typestr, shape = interface["typestr"], interface["shape"]
     kind, length = {"i": "int", "u": "uint", "f": "float"}.get(typestr[1]), typestr[2:]
     if typestr[1] == "V":
@@ -192,6 +199,17 @@ def _from_interface(owner: Any, role: str, is_bits: bool) -> Buffer:
                         "numpy.asarray(array)")
     address, is_readonly = interface["data"]
     return Buffer(address, _product(shape), number, itemsize, not is_readonly, owner)
+
+
+def _from_cuda_interface(owner: Any, role: str, is_bits: bool) -> Buffer:
+    interface = owner.__cuda_array_interface__
+    if interface.get("mask") is not None:
+        raise TypeError(f"{role} has a mask, which Gossamer does not read; give its elements without it")
+    # Before version 3 nothing tells of streams: the elements are then the work of the default stream.
+    stream = interface.get("stream") if interface.get("version", 0) >= 3 else _LEGACY_STREAM
+    if stream == 0:
+        raise InvalidArgument(f"{role} names stream 0 in its __cuda_array_interface__, which may mean two streams; name 1 or 2")
+    return _from_interface(owner, interface, role, is_bits)._replace(is_on_device=True, stream=stream)
 
 
 class _DLTensor(ctypes.Structure):
@@ -211,6 +229,7 @@ class _DLManagedVersioned(ctypes.Structure):
 
 _DL_READ_ONLY = 1
 _DL_HOST = (1, 3)  # kDLCPU, kDLCUDAHost
+_DL_CUDA = 2
 _DL_TYPES = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
 _DL_WHOLE = {6: "bool", 10: "float8_e4m3fn", 12: "float8_e5m2"}
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
@@ -220,12 +239,15 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 
 def _from_dlpack(owner: Any, role: str, is_bits: bool) -> Buffer:
     device = owner.__dlpack_device__()[0]
-    if device not in _DL_HOST:
-        raise TypeError(f"{role} is on a device (DLPack device type {int(device)}); Gossamer reads host memory: copy it there")
+    is_on_device = device == _DL_CUDA
+    if device not in _DL_HOST and not is_on_device:
+        raise TypeError(f"{role} is on a device (DLPack device type {int(device)}); Gossamer reads memory of the host and of CUDA "
+                        "devices: copy it there")
+    stream = {"stream": _LEGACY_STREAM} if is_on_device else {}  # its owner makes the elements ready for this stream
     try:
-        capsule = owner.__dlpack__(max_version=(1, 0))
+        capsule = owner.__dlpack__(max_version=(1, 0), **stream)
     except TypeError:  # an owner that knows no versions
-        capsule = owner.__dlpack__()
+        capsule = owner.__dlpack__(**stream)
     name = _capsule_name(capsule)
     pointer = _capsule_pointer(capsule, name)
     is_writable = True
@@ -240,7 +262,8 @@ def _from_dlpack(owner: Any, role: str, is_bits: bool) -> Buffer:
     number, itemsize = _dtype((_DL_WHOLE.get(tensor.code) or f"{kind}{tensor.bits}") + lanes, role, is_bits)
     if not _is_row_major(shape, tensor.strides[:tensor.ndim] if tensor.strides and tensor.ndim else None, 1):
         raise _not_contiguous(role, "a copy in row-major order")
-    return Buffer((tensor.data or 0) + tensor.byte_offset, _product(shape), number, itemsize, is_writable, (owner, capsule))
+    return Buffer((tensor.data or 0) + tensor.byte_offset, _product(shape), number, itemsize, is_writable, (owner, capsule),
+                  is_on_device, stream.get("stream"))
 
 
 # ---- Any of them ----
@@ -281,7 +304,9 @@ def _resolve(owner: Any, role: str, is_bits: bool) -> Buffer:
     except ValueError as error:  # a released memoryview, a closed mmap, or a type that numpy cannot describe
         export_error = error
     if hasattr(owner, "__array_interface__"):
-        return _from_interface(owner, role, is_bits)
+        return _from_interface(owner, owner.__array_interface__, role, is_bits)
+    if hasattr(owner, "__cuda_array_interface__"):
+        return _from_cuda_interface(owner, role, is_bits)
     if hasattr(owner, "__dlpack__"):
         return _from_dlpack(owner, role, is_bits)
     if export_error is not None:
@@ -300,6 +325,22 @@ def writable(owner: Any, role: str = "the receive buffer") -> Buffer:
     if not buffer.is_writable:
         raise InvalidArgument(f"{role} is read-only; give one that may be written, such as array.copy() or a bytearray")
     return buffer
+
+
+def on_host(buffer: Buffer, role: str) -> Buffer:
+    """Refuses memory of a device, for calls that read or write themselves."""
+    if buffer.is_on_device:
+        raise TypeError(f"{role} is on a CUDA device, which this call does not take; give a copy on the host")
+    return buffer
+
+
+def stream_of(buffers: Sequence[Buffer]) -> Optional[int]:
+    """The CUDA stream whose work a call on these buffers is a part of; None: of none."""
+    streams = {buffer.stream for buffer in buffers if buffer.stream is not None}
+    if len(streams) > 1:
+        raise InvalidArgument("the send and the receive buffer are used by different CUDA streams; make one stream wait for the "
+                              "other, and give both with it")
+    return streams.pop() if streams else None
 
 
 def sizes(values: Optional[Sequence[int]], ranks: int, role: str) -> Optional["ctypes.Array[ctypes.c_size_t]"]:

@@ -44,8 +44,10 @@ class Comm(NeighborCollectives):
       ranks; ``tensor``: a number from 1 that names what is compressed, for codecs with feedback. float32, float16, bfloat16 only.
     - ``scale``: this rank's factor of op "premul_sum".
 
-    **Buffers** are contiguous host memory: tensors of torch, numpy arrays, anything with the buffer protocol, arrays of
-    ``__array_interface__`` and DLPack; as_dtype() reads one as another type. Nothing is copied. Types: int8, uint8, int32, uint32,
+    **Buffers** are contiguous: tensors of torch, numpy arrays, anything with the buffer protocol, arrays of
+    ``__array_interface__``, ``__cuda_array_interface__`` and DLPack; as_dtype() reads one as another type. Nothing is copied. A call on
+    memory of a CUDA device is a part of a stream's work: of torch's current stream, of the one that ``__cuda_array_interface__`` names
+    (None: the elements are ready), of the default stream with DLPack. Its Request completes when the stream has passed it. Types: int8, uint8, int32, uint32,
     int64, uint64, float16, bfloat16, float32, float64, float8_e4m3fn, float8_e5m2, bool.
 
     **op**: "sum", "prod", "min", "max", "avg", "premul_sum", "band", "bor", "bxor", "land", "lor", "lxor".
@@ -350,6 +352,9 @@ class Comm(NeighborCollectives):
         options["async_op"] = True
         # A receive cannot be taken back, so everything that would refuse the send is checked before.
         one = _buffers.readable(send)
+        if one.stream is not None:
+            raise InvalidArgument("sendrecv: buffers of a CUDA stream go by send() and then recv() within a group(), so that the "
+                                  "stream comes to the send before it waits for the receive")
         if not 0 <= dest < self._size or int32(tag, "tag") < 0:
             raise InvalidArgument(f"sendrecv: rank {dest} or tag {tag} is none that may be sent to; ranks are 0 to {self._size - 1}, "
                                   "tags from 0")
@@ -417,7 +422,7 @@ class Comm(NeighborCollectives):
     def codec_state_read(self, tensor: int, values: Any) -> None:
         """Local. Copies what "+ef" keeps of this rank's contributions to a tensor into ``values`` (float32): what encodings of its first
         elements have lost so far, zeros where nothing is kept."""
-        one = _buffers.writable(values)
+        one = _buffers.on_host(_buffers.writable(values), "values")
         if one.dtype != _abi.GOSS_FLOAT32:
             raise TypeError(f"codec_state_read: values are of type {_buffers.NAMES[one.dtype]}; give an array of float32")
         with self._lock:
@@ -448,7 +453,7 @@ class Comm(NeighborCollectives):
 
     def _start(self, function: str, buffers: Tuple[_buffers.Buffer, ...], arguments: Tuple[Any, ...],
                keywords: "dict[str, Any]") -> Request:
-        options = read(keywords)
+        options = read(keywords, _buffers.stream_of(buffers))
         operation = Operation(self, (buffers, options.struct), options.is_persistent)
         request = Request(operation)
         call = getattr(library, function)

@@ -48,13 +48,13 @@ _NO_OPTIONS = Options(None, False, False)
 _TEXTS = ("codec", "return_codec", "algorithm")
 
 
-def read(keywords: "dict[str, Any]") -> Options:
-    """Reads the keywords that all operations take."""
-    if not keywords:
+def read(keywords: "dict[str, Any]", stream: Optional[int] = None) -> Options:
+    """Reads the keywords that all operations take. `stream`: the CUDA stream that the call is a part of."""
+    if not keywords and stream is None:
         return _NO_OPTIONS
     is_async = bool(keywords.pop("async_op", False))
     is_persistent = bool(keywords.pop("persistent", False))
-    if not keywords and not is_persistent:
+    if not keywords and not is_persistent and stream is None:
         return Options(None, is_async, False)
     struct = _abi.goss_options()
     check(library.goss_options_init(struct, ctypes.sizeof(struct)))
@@ -62,6 +62,7 @@ def read(keywords: "dict[str, Any]") -> Options:
     struct.timeout_ms = milliseconds(keywords.pop("timeout", None))
     struct.scale = keywords.pop("scale", 1.0)
     struct.tensor = keywords.pop("tensor", 0)
+    struct.stream = stream
     for name in _TEXTS:
         text = keywords.pop(name, None)
         setattr(struct, name, None if text is None else text.encode())

@@ -306,7 +306,8 @@ class Synchronizer:
 
     def _register(self, tensor: _Tensor, layer: int) -> Tuple[Any, ...]:
         """Gives what keeps the memory of the tensor."""
-        parameter = _buffers.writable(tensor.parameter, f"parameter {tensor.name}")
+        role = f"parameter {tensor.name}"
+        parameter = _buffers.on_host(_buffers.writable(tensor.parameter, role), role)
         struct = _abi.goss_sync_tensor()
         check(library.goss_sync_tensor_init(struct, ctypes.sizeof(struct)))
         struct.name = tensor.name.encode()
@@ -315,7 +316,8 @@ class Synchronizer:
         gradient = None
         if self.exchanges_gradients:
             tensor.lend_gradient()
-            gradient = _buffers.writable(tensor.gradient, f"the gradient of {tensor.name}")
+            role = f"the gradient of {tensor.name}"
+            gradient = _buffers.on_host(_buffers.writable(tensor.gradient, role), role)
             if gradient.elements != parameter.elements or gradient.dtype != parameter.dtype:
                 raise InvalidArgument(f"the gradient of {tensor.name} has another size or type than the parameter")
             struct.gradient = gradient.address

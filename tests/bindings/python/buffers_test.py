@@ -88,7 +88,8 @@ class Buffers(unittest.TestCase):
         self.moved(Tensor(numbers), Tensor(target))
         self.assertEqual(target.tolist(), numbers.tolist())
         self.refused(gossamer.InvalidArgument, "not contiguous", Tensor(target.T))
-        self.refused(TypeError, "host memory", Tensor(target, device=2))
+        self.refused(TypeError, "memory of the host and of CUDA devices", Tensor(target, device=4))
+        self.refused(gossamer.Unsupported, "uses no devices", Tensor(target, device=2))
 
     def test_refuses_vectors_of_dlpack(self):
         class Vectors(Tensor):
