@@ -1,6 +1,8 @@
 """Memory of CUDA devices, over the stand-in of tests/cuda: arrays that name their stream, and what DLPack gives."""
 
 import ctypes
+import sys
+import types
 import unittest
 
 import gossamer
@@ -137,6 +139,38 @@ def dlpack(comm):
     assert tensor.asked_for == [None] or set(tensor.asked_for) == {1}, tensor.asked_for
 
 
+class Torch:
+    """What Gossamer asks of torch about a tensor on a CUDA device."""
+
+    class Tensor(DeviceArray):
+        layout = "strided"
+        device = types.SimpleNamespace(type="cuda", index=0)
+        dtype = "torch.float32"
+
+        data_ptr = property(lambda self: lambda: self.address)
+        numel = property(lambda self: lambda: self.like.size)
+        detach = property(lambda self: lambda: self)
+        is_contiguous = property(lambda self: lambda: True)
+        is_neg = is_conj = property(lambda self: lambda: False)
+
+    strided = "strided"
+
+    def __init__(self, stream):
+        self.cuda = types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=stream))
+
+
+def torch_tensors(comm):
+    """On rank 0 torch's current stream is one of its own, on the others the default stream, which torch calls 0."""
+    driver = Driver()
+    stream = driver.stream() if comm.rank == 0 else 0
+    sys.modules["torch"] = Torch(stream)
+    tensor = Torch.Tensor(driver, np.full(400, comm.rank + 1, "float32"), stream or 1)
+    assert _buffers.readable(tensor).stream == (stream or 1)
+    for _ in range(3):
+        comm.all_reduce(tensor, op="avg")
+    assert (tensor.fetched() == (comm.size + 1) / 2).all(), tensor.fetched()
+
+
 class Device(unittest.TestCase):
     def test_collectives_have_numpys_sums_where_ranks_choose_where_their_arrays_lie(self):
         ranks.run(RANKS, "device_test", "collectives")
@@ -146,6 +180,9 @@ class Device(unittest.TestCase):
 
     def test_tensors_of_dlpack(self):
         ranks.run(2, "device_test", "dlpack")
+
+    def test_tensors_of_torch_in_its_current_stream(self):
+        ranks.run(2, "device_test", "torch_tensors")
 
     def test_what_cannot_be_used_is_refused(self):
         driver = Driver()
