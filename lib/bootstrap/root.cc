@@ -212,7 +212,9 @@ void BootstrapRoot::acceptAll() {
       continue;
     }
     if (!accepted.value().fd.valid()) return;
-    if (strangers_.size() >= kMaxStrangers) dropOldestStranger("too many callers say nothing; the oldest is dropped");
+    // All ranks that have not come may call at once.
+    const std::size_t most = kMaxStrangers + static_cast<std::size_t>(cards_missing_);
+    if (strangers_.size() >= most) dropOldestStranger("too many callers say nothing; the oldest is dropped");
     const std::uint64_t token = next_token_++;
     platform::tuneForMessages(accepted.value().fd.get());
     auto stream = secure(std::move(accepted.value().fd));

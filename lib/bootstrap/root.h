@@ -25,9 +25,10 @@ namespace goss {
 
 /// Answers callers and collects their cards in one poll loop. With Config::tls rank 0 reads nothing from a caller
 /// before the caller has proved its identity, and accepts it only as a rank that its credentials allow. A caller that
-/// has not shown a good hello costs at most one of kMaxStrangers slots for kStrangerMs and 48 bytes; when the slots are
-/// full the oldest goes, which is never one that has just called. A caller that has shown a good hello takes the place
-/// of its rank; when it has sent no card after kCardMs, another process may take that place.
+/// has not shown a good hello costs at most one of kMaxStrangers slots (and as many more as ranks are missing) for
+/// kStrangerMs and 48 bytes; when the slots are full the oldest goes, which is never one that has just called. A caller
+/// that has shown a good hello takes the place of its rank; when it has sent no card after kCardMs, another process may
+/// take that place.
 class BootstrapRoot final : public Rendezvous {
  public:
   static Result<std::unique_ptr<Rendezvous>> listen(const Launch& launch, const Config& config);

@@ -17,6 +17,13 @@ namespace {
 using platform::Deadline;
 using std::chrono::milliseconds;
 
+/// Peers that are called at a time. Those that have not answered for a while no longer count.
+constexpr std::ptrdiff_t kMaxCalled = 16;
+/// Ticks come every 50 ms where this rank has a processor.
+constexpr milliseconds kLateTick(150);
+/// How long, at most, ranks that are held up wait for one another before they try other ways.
+constexpr milliseconds kIndulgence(10000);
+
 /// The checks for `setting`, which is Config::tcp_checksum.
 Checks checksOf(const std::string& setting) {
   if (setting == "off") return Checks::none;
@@ -104,6 +111,9 @@ Status Connector::connect(int peer, std::string_view address) {
   way(peer).resumable = isResumable(decoded.value().address);
   way(peer).checked = isChecked(address_, decoded.value().address);
   accept_deadline_ = Deadline::after(milliseconds(with_.context.config->bootstrap_timeout_ms));
+  noteProgress();
+  next_tick_ = Deadline::after(kLateTick);
+  indulged_ = Deadline::after(kIndulgence);
   if (!link.connections().isBegun() && (peer < with_.context.self || way(peer).call_back.expired())) dial(peer);
   return Status::ok();
 }
@@ -119,6 +129,28 @@ Dialer::Target Connector::target(int peer) const {
 }
 
 void Connector::dial(int peer) {
+  way(peer).queued = true;
+  to_call_.push_back(peer);
+  startCalls();
+}
+
+void Connector::startCalls() {
+  auto called = std::count_if(dialers_.begin(), dialers_.end(), [](const auto& dialer) { return dialer->isFresh(); });
+  while (!to_call_.empty() && called < kMaxCalled) {
+    const int peer = to_call_.back();
+    to_call_.pop_back();
+    way(peer).queued = false;
+    if (with_.links.at(peer).state() != LinkState::connecting) continue;
+    Dialer* dialer = makeDialer(peer);
+    if (dialer == nullptr) continue;
+    dialer->start();
+    ++called;
+  }
+}
+
+Dialer* Connector::makeDialer(int peer) {
+  way(peer).queued = false;
+  if (!way(peer).seek_relay.never()) way(peer).seek_relay = Deadline::after(patience_.seek_relay);
   Dialer::Target called = target(peer);
   const int payload = with_.context.config->connections_per_peer;
   if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, kMaxPayloadConnections));
@@ -127,11 +159,14 @@ void Connector::dial(int peer) {
   if (way(peer).resumable) {
     called.hello.purpose = Purpose::resumable;
     const Status random = platform::fillRandom(called.hello.token);
-    if (!random.isOk()) return with_.links.at(peer).refuse(random);
+    if (!random.isOk()) {
+      with_.links.at(peer).refuse(random);
+      return nullptr;
+    }
   }
   dialers_.push_back(std::make_unique<Dialer>(with_.context, with_.poller, with_.next_token, std::move(called),
                                               [this, peer](Dialer::Made made) { adoptOwn(peer, std::move(made)); }));
-  dialers_.back()->start();
+  return dialers_.back().get();
 }
 
 Dialer* Connector::dialerOf(int peer) {
@@ -152,6 +187,7 @@ void Connector::adoptOwn(int peer, Dialer::Made made) {
   const Status adopted = with_.links.at(peer).adopt(std::move(made.stream), made.hello, with_.poller, made.via);
   if (!adopted.isOk()) with_.links.at(peer).refuse(adopted);
   relay_search_.settle(peer);
+  noteProgress();
 }
 
 bool Connector::isResumable(const Address& peer) const {
@@ -170,11 +206,13 @@ void Connector::adopt(Acceptor::Caller caller) {
               : with_.links.at(peer).adopt(std::move(caller.stream), caller.hello, with_.poller, caller.via);
   if (!adopted.isOk()) return acceptor_.logOnce(caller.from, adopted.text());
   settle(peer);
+  noteProgress();
 }
 
 /// The peer has connected: neither calls nor relays are needed any more.
 void Connector::settle(int peer) {
   std::erase_if(dialers_, [peer](const auto& dialer) { return dialer->peer() == peer; });
+  if (std::exchange(way(peer).queued, false)) std::erase(to_call_, peer);
   relay_search_.settle(peer);
 }
 
@@ -198,6 +236,10 @@ Status Connector::judge(const Hello& hello) {
     return not_wanted("it is not waited for");
   Dialer* dialer = dialerOf(peer);
   if (hello.connection > 0 && (dialer == nullptr || dialer->yields())) return Status::ok();
+  if (way(peer).queued) { // This end has not called yet.
+    std::erase(to_call_, peer);
+    dialer = makeDialer(peer);
+  }
   return dialer != nullptr && dialer->yield() ? Status::ok() : not_wanted("another connection was chosen");
 }
 
@@ -218,13 +260,21 @@ std::optional<RelaySearch::Candidate> Connector::candidate(int rank) const {
   return RelaySearch::Candidate{target(rank), link.state() == LinkState::ready};
 }
 
+/// Where this rank was held up, so may its peers be, which share its processors.
+void Connector::noteDelay() {
+  if (next_tick_.expired() && !indulged_.expired()) noteProgress();
+  next_tick_ = Deadline::after(kLateTick);
+}
+
 void Connector::tryOtherWays() {
+  const bool busy = !busy_.expired();
   for (auto& link : with_.links) {
     const int peer = link->peer();
     if (!link->wanted() || link->state() != LinkState::connecting || link->connections().isBegun()) continue;
     Way& known = way(peer);
     Dialer* dialer = dialerOf(peer);
     if (dialer != nullptr && dialer->yields() && !acceptor_.awaitsGo(peer)) dialer->resume();
+    if (busy || known.queued) continue;
     if (peer > with_.context.self && known.call_back.expired()) {
       known.call_back = Deadline();
       // A dialer that became ready late has not waited for anybody yet.
@@ -281,6 +331,7 @@ bool Connector::handle(std::uint64_t token) {
   const auto takes = [token](const auto& dialer) { return dialer->handle(token); };
   if (std::none_of(dialers_.begin(), dialers_.end(), takes) && !relay_search_.handle(token)) return false;
   dropDialers();
+  startCalls();
   return true;
 }
 
@@ -289,13 +340,15 @@ void Connector::tick() {
   for (auto& dialer : dialers_)
     dialer->tick();
   dropDialers();
+  startCalls();
+  noteDelay();
   if (accept_deadline_.expired()) refuseLateCallers();
   tryOtherWays();
   relay_search_.tick();
 }
 
 bool Connector::isIdle() const {
-  return dialers_.empty() && acceptor_.isIdle() && relay_search_.isIdle() && !awaitsCallers();
+  return dialers_.empty() && to_call_.empty() && acceptor_.isIdle() && relay_search_.isIdle() && !awaitsCallers();
 }
 
 /// Removes the dialers that are done, and refuses the links of those that have failed.

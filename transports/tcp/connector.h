@@ -28,7 +28,9 @@ namespace goss::transports::tcp {
 
 /// In each pair the rank with the higher number calls the other; when that fails, the lower one calls too. The higher
 /// rank alone decides which connection becomes the link. A third rank relays the bytes of two that cannot call each
-/// other. The connector also takes the calls by which a peer resumes a broken connection of its link. One thread.
+/// other. Only so many peers are called at a time, and while links are being made, or this rank is held up, no other
+/// way is tried: hundreds of ranks that share processors would otherwise call and relay more than they can answer. The
+/// connector also takes the calls by which a peer resumes a broken connection of its link. One thread.
 class Connector {
  public:
   /// What it shares with the transport. All outlives this.
@@ -74,6 +76,7 @@ class Connector {
     platform::Deadline call_back;  ///< When this end, which the peer should call, calls itself.
     platform::Deadline seek_relay; ///< When this end asks other ranks to relay.
     bool patient = false;          ///< The deadline was extended once, because the peer's system answers.
+    bool queued = false;           ///< The peer is in to_call_.
     bool resumable = false;        ///< Links that this end makes can be resumed; so can those of the next member.
     bool checked = false;
   };
@@ -81,7 +84,14 @@ class Connector {
   [[nodiscard]] const Way& way(int peer) const { return ways_[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] Reach reachOf(int peer, const Address& address) const;
   [[nodiscard]] bool isResumable(const Address& peer) const;
+  /// Calls the peer, now or when fewer others are being called.
   void dial(int peer);
+  void startCalls();
+  /// Makes a dialer that has not called yet; null: the link was refused.
+  Dialer* makeDialer(int peer);
+  /// Links are being made: the peers that have not called may only be busy.
+  void noteProgress() { busy_ = platform::Deadline::after(patience_.call_back); }
+  void noteDelay();
   [[nodiscard]] Dialer* dialerOf(int peer);
   void prepare(int peer, int fd, const Hello& hello, int via);
   void adoptOwn(int peer, Dialer::Made made);
@@ -103,8 +113,12 @@ class Connector {
   Acceptor acceptor_;
   RelaySearch relay_search_;
   Address address_;                              ///< This rank's.
+  std::vector<int> to_call_;                     ///< Peers to call when fewer others are being called, the next last.
   std::vector<std::unique_ptr<Dialer>> dialers_; ///< Dialers of links that are not connected yet.
   platform::Deadline accept_deadline_;           ///< Until all ranks that should call this one have called.
+  platform::Deadline busy_;                      ///< Until then no other way to a peer is tried.
+  platform::Deadline next_tick_;                 ///< A tick that comes later is late: this rank was held up.
+  platform::Deadline indulged_;                  ///< Until then a late tick counts as progress.
 };
 
 } // namespace goss::transports::tcp

@@ -57,5 +57,60 @@ TEST(TcpStart, CallsFromBothSidesBecomeOneLink) {
   }
 }
 
+/// Connects `rank` with all others, which connect too if `both`.
+void connectToAll(World& world, int rank, int ranks, bool both) {
+  for (int peer = 0; peer < ranks; ++peer) {
+    if (peer == rank) continue;
+    EXPECT_TRUE(world.transport(rank).connect(peer, world[peer].address).isOk());
+    if (both) EXPECT_TRUE(world.transport(peer).connect(rank, world[rank].address).isOk());
+  }
+}
+
+bool hasLinks(World& world, int rank, int ranks) {
+  for (int peer = 0; peer < ranks; ++peer)
+    if (peer != rank && world.transport(rank).link(peer) != LinkState::ready) return false;
+  return true;
+}
+
+TEST(TcpStart, AFewPeersAreCalledAtATime) {
+  constexpr int kRanks = 41;
+  constexpr int kCaller = kRanks - 1;
+  const std::size_t before = connectedSockets();
+  World world(kRanks, kRanks);
+  connectToAll(world, kCaller, kRanks, false);
+  EXPECT_EQ(connectedSockets() - before, 16u); // Nobody has answered yet.
+  EXPECT_TRUE(world.until([&] { return hasLinks(world, kCaller, kRanks); }));
+  EXPECT_TRUE(world.exchange(kCaller, 0, 1000));
+}
+
+TEST(TcpStart, PeersThatDoNotAnswerMakeWayForOthers) {
+  constexpr int kRanks = 41;
+  constexpr int kCaller = kRanks - 1;
+  const std::size_t before = connectedSockets();
+  World world(kRanks, kRanks);
+  connectToAll(world, kCaller, kRanks, false);
+  const platform::Deadline deadline = platform::Deadline::after(kLong);
+  while (connectedSockets() - before < kRanks - 1 && !deadline.expired())
+    world.transport(kCaller).progress(); // The others do not.
+  EXPECT_EQ(connectedSockets() - before, kRanks - 1u);
+  EXPECT_TRUE(world.until([&] { return hasLinks(world, kCaller, kRanks); }));
+}
+
+// The lower rank of each pair calls too, also a rank that has not yet had its turn at the higher one.
+TEST(TcpStart, ACallFromAPeerThatWaitsToBeCalledBecomesTheLink) {
+  constexpr int kRanks = 41;
+  constexpr int kCaller = kRanks - 1;
+  World world(kRanks, kRanks);
+  world.setPatience({std::chrono::milliseconds(0), std::chrono::milliseconds(60000)});
+  connectToAll(world, kCaller, kRanks, true);
+  EXPECT_TRUE(world.until([&] {
+    for (int peer = 0; peer < kCaller; ++peer)
+      if (world.transport(peer).link(kCaller) != LinkState::ready) return false;
+    return hasLinks(world, kCaller, kRanks);
+  }));
+  for (const int peer : {0, 20, 39})
+    EXPECT_TRUE(world.exchange(kCaller, peer, 1000)) << peer;
+}
+
 } // namespace
 } // namespace goss::test

@@ -35,7 +35,10 @@ Dialer::Dialer(const TransportContext& context, platform::Poller& poller, std::u
       count_(target_.connections),
       failures_(target_.addresses.size(), kNotTried) {}
 
-void Dialer::start() { callNext(); }
+void Dialer::start() {
+  stale_ = Deadline::after(milliseconds(kFreshMs));
+  callNext();
+}
 
 void Dialer::callNext() {
   if (next_address_ == target_.addresses.size()) {
@@ -52,6 +55,7 @@ void Dialer::callNext() {
     next_call_ = Deadline::after(milliseconds(kPauseMs));
     return;
   }
+  if (next_address_ == 0) waited_ = false;
   if (next_address_ == 0 && target_.deadline) patience_ = Deadline::after(milliseconds(kPatienceMs));
   const std::size_t address = next_address_++;
   next_call_ = headStart();
@@ -242,8 +246,15 @@ void Dialer::tick() {
   if (deadline_.expired())
     giveUp(target_.deadline ? std::string("no connection in time")
                             : fmt::format("no connection within {} ms", context_.config->bootstrap_timeout_ms));
-  else if (!chosen_ && next_call_.expired())
+  else if (!chosen_ && next_call_.expired() && !waitsForProcess())
     callNext();
+}
+
+bool Dialer::waitsForProcess() {
+  if (target_.deadline || waited_ || !isHeard()) return false;
+  waited_ = true;
+  next_call_ = Deadline::after(milliseconds(kHeardMs));
+  return true;
 }
 
 std::string Dialer::trouble() const {

@@ -19,8 +19,8 @@
 namespace goss::transports::tcp {
 
 /// Tries the peer's addresses in order, the next one when the last failed or has not answered for kHeadStartMs (less,
-/// when they are many), several at a time. The first address that welcomes this rank gets all connections. Calls again
-/// while the deadline allows. One thread.
+/// when they are many; more, when a system has accepted a call), several at a time. The first address that welcomes
+/// this rank gets all connections. Calls again while the deadline allows. One thread.
 class Dialer {
  public:
   struct Made {
@@ -52,6 +52,8 @@ class Dialer {
          Handler handler);
 
   void start();
+  /// Whether it began to call only a moment ago and may soon be done.
+  [[nodiscard]] bool isFresh() const { return !stale_.never() && !stale_.expired(); }
   /// Whether an event with this token belongs to this dialer, which then handles it.
   bool handle(std::uint64_t token);
   void tick();
@@ -104,11 +106,17 @@ class Dialer {
   /// Whether the address is the peer's own host's, not a router's.
   [[nodiscard]] bool isRefusingHost(std::size_t address) const;
   [[nodiscard]] platform::Deadline headStart() const;
+  /// Whether the next address has to wait for the process behind one that has accepted a call.
+  bool waitsForProcess();
   void giveUp(const std::string& why);
 
   static constexpr std::int64_t kHeadStartMs = 250;
   static constexpr std::int64_t kMaxHeadStartsMs = 1000; ///< Sum over all addresses.
   static constexpr std::int64_t kPauseMs = 200;
+  /// At start-up other addresses are tried so much later when a system has accepted a call: the peer's process may only
+  /// be busy.
+  static constexpr std::int64_t kHeardMs = 2000;
+  static constexpr std::int64_t kFreshMs = 500;
   /// A call to a peer that was connected before is repeated after this time, because the path may work again.
   static constexpr std::int64_t kPatienceMs = 3000;
 
@@ -120,6 +128,8 @@ class Dialer {
   platform::Deadline deadline_;
   platform::Deadline next_call_;
   platform::Deadline patience_;
+  platform::Deadline stale_; ///< Set by start().
+  bool waited_ = false;      ///< For the process behind an accepted call, in this round of the addresses.
   std::size_t next_address_ = 0;
   bool chosen_ = false; ///< An address has welcomed this rank.
   bool yields_ = false;
