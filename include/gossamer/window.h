@@ -16,8 +16,8 @@
 /// Errors. Besides those of each call: GOSS_ERR_INVALID_ARGUMENT for a rank, range or type that the window does not
 /// have (nothing is sent); GOSS_ERR_UNSUPPORTED for device memory and options other than `timeout_ms`;
 /// GOSS_ERR_TIMEOUT, which names the target, at the deadline: of what had been asked some, all or nothing is done, and
-/// the communicator goes on; GOSS_ERR_PEER_LOST when a rank is lost, as in all calls of the communicator. Any thread
-/// may call.
+/// the communicator goes on; GOSS_ERR_PEER_LOST when a rank is lost, as in all calls of the communicator, and where the
+/// target has destroyed its own, at once and of this call alone. Any thread may call.
 #ifndef GOSSAMER_WINDOW_H_
 #define GOSSAMER_WINDOW_H_
 
@@ -75,7 +75,7 @@ GOSS_API goss_status goss_window_version(goss_window_t window, int32_t origin, u
 /// Blocks until this rank has the target's lock, which one rank has at a time, first come, first served. It keeps out
 /// other ranks that lock, not those that do not. Errors: GOSS_ERR_INVALID_ARGUMENT if this rank has it, or another
 /// thread waits for it. A rank that is lost with the lock fails the communicator; one that destroys its own gives the
-/// lock up, and calls that wait for it end with GOSS_ERR_PEER_LOST.
+/// lock up.
 GOSS_API goss_status goss_window_lock(goss_window_t window, int32_t target, const goss_options* options);
 
 /// Gives the lock up, without blocking: whoever has it next sees all that this rank asked before. Errors:

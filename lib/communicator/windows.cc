@@ -89,7 +89,7 @@ Status Windows::free(Window*& window) {
   const Status met = collectives_.run(barrier);
   const Status status = flushed.isOk() ? met : flushed;
   auto lock = environment_.engine.enter();
-  window->closeOnLoop();
+  window->closeOnLoop(false);
   std::erase_if(open_, [&](const auto& one) { return one.get() == window; });
   window = nullptr;
   return status;
@@ -97,7 +97,7 @@ Status Windows::free(Window*& window) {
 
 void Windows::closeAllOnLoop() {
   for (const auto& window : open_)
-    window->closeOnLoop();
+    window->closeOnLoop(true);
 }
 
 Status Windows::run(Window& window, const WindowCall& call) {

@@ -71,36 +71,11 @@ class ControlChannel::Receive final : public RecvOperation {
   std::size_t bytes_ = 0;
 };
 
-class ControlChannel::Send final : public SendOperation {
- public:
-  Send(int to, std::string text) : text_(std::move(text)), piece_{text_.data(), text_.size()} {
-    peer = to;
-    tag = kControlTag;
-    Signature signature;
-    signature.kind = Signature::Kind::control;
-    envelope = signature.encode();
-    pieces = std::span(&piece_, 1);
-    bytes = text_.size();
-  }
-  void onSent(const Status& status) override {
-    (void)status; // The mesh reports a lost peer.
-    done = true;
-  }
-  bool done = false;
-
- private:
-  std::string text_;
-  iovec piece_;
-};
-
 ControlChannel::ControlChannel(Mesh& mesh, Handler handler) : mesh_(mesh), handler_(std::move(handler)) {}
 
 ControlChannel::~ControlChannel() {
   for (const auto& receive : receives_) {
     if (receive->posted) mesh_.transport(receive->peer)->cancel(*receive);
-  }
-  for (const auto& send : sends_) {
-    if (!send->done) mesh_.transport(send->peer)->cancel(*send);
   }
 }
 
@@ -115,18 +90,16 @@ void ControlChannel::start() {
 }
 
 void ControlChannel::sendOnLoop(int peer, const ControlMessage& message) {
-  if (peer == mesh_.self() || !mesh_.linkStatus(peer).isOk()) return;
-  auto send = std::make_unique<Send>(peer, message.encode());
-  if (!mesh_.transport(peer)->send(*send)) sends_.push_back(std::move(send));
+  Signature signature;
+  signature.kind = Signature::Kind::control;
+  const std::string text = message.encode();
+  const std::span bytes = std::as_bytes(std::span(text));
+  mesh_.postOnLoop({peer, kControlTag, signature.encode(), {bytes.begin(), bytes.end()}});
 }
 
-bool ControlChannel::flushedOnLoop(int except) {
-  std::erase_if(sends_, [](const auto& send) { return send->done; });
-  return std::all_of(sends_.begin(), sends_.end(), [&](const auto& send) { return send->peer == except; });
-}
+bool ControlChannel::flushedOnLoop(int except) { return mesh_.outbox().flushedOnLoop(kControlTag, except); }
 
 bool ControlChannel::drainOnLoop() {
-  if (!sends_.empty()) flushedOnLoop(-1);
   if (to_repost_.empty()) return false;
   for (Receive* receive : std::exchange(to_repost_, {})) {
     if (!mesh_.linkStatus(receive->peer).isOk()) continue;

@@ -40,7 +40,7 @@ struct ControlMessage {
   static Result<ControlMessage> decode(std::string_view bytes);
 };
 
-/// Keeps one receive posted for each peer and a queue of sends. Used under the engine's lock.
+/// Keeps one receive posted for each peer; what it sends is in the mesh's outbox. Used under the engine's lock.
 class ControlChannel {
  public:
   using Handler = std::function<void(int peer, const ControlMessage& message)>;
@@ -51,20 +51,17 @@ class ControlChannel {
   void start() GOSS_ON_LOOP;
   /// Sends on a best-effort basis: a lost peer is skipped.
   void sendOnLoop(int peer, const ControlMessage& message) GOSS_ON_LOOP;
-  /// Passes received messages to the handler and frees completed sends; called after the transports progressed.
+  /// Passes received messages to the handler; called after the transports progressed.
   bool drainOnLoop() GOSS_ON_LOOP;
-  /// Frees completed sends; returns whether all messages were given to the transports, except those to `except` (-1: no
-  /// exception).
+  /// Whether all messages were given to the transports, except those to `except` (-1: no exception).
   bool flushedOnLoop(int except) GOSS_ON_LOOP;
 
  private:
   class Receive;
-  class Send;
 
   Mesh& mesh_;
   const Handler handler_;
   std::vector<std::unique_ptr<Receive>> receives_ GOSS_GUARDED;
-  std::vector<std::unique_ptr<Send>> sends_ GOSS_GUARDED;
   std::vector<Receive*> to_repost_ GOSS_GUARDED;
   std::deque<std::pair<int, ControlMessage>> arrived_ GOSS_GUARDED;
 };

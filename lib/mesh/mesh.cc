@@ -200,6 +200,12 @@ int Mesh::relayedBy(int peer) const {
   return relaying != nullptr ? relaying->relayedBy(peer) : -1;
 }
 
+void Mesh::postOnLoop(Outbox::Letter letter) {
+  const int peer = letter.peer;
+  if (peer == self_ || !linkStatus(peer).isOk()) return;
+  outbox_.sendOnLoop(*transport(peer), std::move(letter));
+}
+
 void Mesh::addRegion(const MemoryRegion& region) {
   for (SharedRegions* regions : regions_)
     regions->add(region);

@@ -14,6 +14,7 @@
 #include "gossamer/shared_regions.h"
 #include "gossamer/short_messages.h"
 #include "gossamer/transport.h"
+#include "mesh/outbox.h"
 #include "platform/thread_safety.h"
 #include "platform/topology.h"
 
@@ -103,6 +104,11 @@ class Mesh final : public TransportListener {
   /// As Relaying::relayedBy; also -1 for this rank itself and where the transport relays nothing.
   [[nodiscard]] int relayedBy(int peer) const GOSS_ON_LOOP;
 
+  /// Sends a message that no operation waits for, best effort: a peer that has left or is lost is skipped, and so is
+  /// this rank itself. Letters of a peer and tag keep their order.
+  void postOnLoop(Outbox::Letter letter) GOSS_ON_LOOP;
+  [[nodiscard]] Outbox& outbox() { return outbox_; }
+
   /// Calls SharedRegions::add or remove of all transports in use.
   void addRegion(const MemoryRegion& region) GOSS_ON_LOOP;
   Status removeRegion(const std::byte* data) GOSS_ON_LOOP;
@@ -130,6 +136,7 @@ class Mesh final : public TransportListener {
   int windows_ GOSS_GUARDED = 0;          ///< Open ones.
   std::string trouble_;                   ///< PeerCard::trouble of this rank.
   PeerLostHandler on_peer_lost_;
+  Outbox outbox_; ///< Declared last: it cancels at the transports.
 };
 
 } // namespace goss

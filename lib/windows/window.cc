@@ -1,5 +1,7 @@
 #include "windows/window.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "call/tag.h"
@@ -16,7 +18,8 @@ Window::Window(const OperationEnvironment& environment, std::uint32_t number, Wi
       memory_(std::move(memory)),
       channel_(environment_, windowTag(environment.context, number), *this),
       pairing_(environment.group.rank(), *this),
-      held_(static_cast<std::size_t>(environment.group.size())) {}
+      held_(static_cast<std::size_t>(environment.group.size())),
+      left_(held_.size()) {}
 
 Window::~Window() = default;
 
@@ -26,8 +29,9 @@ void Window::openOnLoop() {
   channel_.openOnLoop();
 }
 
-void Window::closeOnLoop() {
+void Window::closeOnLoop(bool leaves) {
   if (!std::exchange(open_, false)) return;
+  if (leaves) channel_.leaveOnLoop();
   environment_.mesh.countWindowsOnLoop(-1);
   channel_.closeOnLoop();
 }
@@ -181,6 +185,7 @@ bool Window::expects(int rank, const WindowMessage& message, std::size_t bytes) 
       return memory_.holds(range) && bytes == 0 && kernels::supported(memory_.dtype(), GOSS_PREMUL_SUM);
     case Type::flush:
     case Type::lock:
+    case Type::leave:
       return bytes == 0;
     case Type::unlock:
       return bytes == 0 && lock_.isHeldBy(rank);
@@ -226,6 +231,11 @@ void Window::serve(int rank, const WindowMessage& message, std::size_t bytes) {
     case Type::difference:
       if (bytes > 0) memory_.countChange(rank);
       return pairing_.endedOnLoop();
+    case Type::leave:
+      return forgetRankOnLoop(rank, Status::error(GOSS_ERR_PEER_LOST,
+                                                  fmt::format("{} has left: it destroyed its communicator",
+                                                              environment_.group.nameOf(rank)),
+                                                  ErrorScope::operation, environment_.group.worldRank(rank)));
     case Type::data:
     case Type::offer:
     case Type::flushed:
@@ -234,15 +244,21 @@ void Window::serve(int rank, const WindowMessage& message, std::size_t bytes) {
   }
 }
 
-/// A rank that has destroyed its communicator gives up all that it had here. One that was lost has failed this
-/// communicator before: what it was about to do is not complete, so that nobody gets its lock.
 void Window::left(int rank) {
   const int peer = environment_.group.worldRank(rank);
-  // A rank that has died fails the communicator, which ends all calls and tells the others who it was.
-  if (!environment_.operations.asyncError().isOk() || !environment_.mesh.isLost(peer)) return;
-  const Status status = environment_.mesh.linkStatus(peer);
+  if (environment_.mesh.isLost(peer)) forgetRankOnLoop(rank, environment_.mesh.linkStatus(peer));
+}
+
+/// A rank that has destroyed its communicator gives up all that it had here. One that has died fails this communicator,
+/// which ends all calls and tells the others who it was: what it was about to do is not complete, so that nobody gets
+/// its lock.
+void Window::forgetRankOnLoop(int rank, const Status& why) {
+  if (!environment_.operations.asyncError().isOk()) return;
+  left_[static_cast<std::size_t>(rank)] = why;
   for (const auto& [serial, asker] : askers_) {
-    if (asker->call().target == rank) asker->endOnLoop(status);
+    if (asker->call().target != rank) continue;
+    asker->endOnLoop(why);
+    (void)pairing_.withdrawOnLoop(serial); // Its offer is void.
   }
   lock_.forgetWaiting(rank);
   if (lock_.isHeldBy(rank)) releaseOnLoop();

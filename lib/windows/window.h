@@ -30,14 +30,18 @@ class Window final : public WindowService, private WindowHandler, private Pairin
   Window& operator=(const Window&) = delete;
 
   void openOnLoop() GOSS_ON_LOOP;
-  /// Serves no more. No operation of the window may be active.
-  void closeOnLoop() GOSS_ON_LOOP;
+  /// Serves no more. No operation of the window may be active. `leaves`: the other ranks do not close theirs, and are
+  /// told.
+  void closeOnLoop(bool leaves) GOSS_ON_LOOP;
 
   /// Any thread may ask for what never changes.
   [[nodiscard]] const OperationEnvironment& environment() const override { return environment_; }
   [[nodiscard]] const WindowMemory& memory() const override { return memory_; }
   [[nodiscard]] Tag tag() const override { return channel_.tag(); }
   [[nodiscard]] int rank() const { return environment_.group.rank(); }
+  [[nodiscard]] const Status& leftOnLoop(int target) const GOSS_ON_LOOP override {
+    return left_[static_cast<std::size_t>(target)];
+  }
 
   /// How many changes of this rank's memory by `origin` are complete.
   [[nodiscard]] std::uint64_t versionOnLoop(int origin) const GOSS_ON_LOOP { return memory_.version(origin); }
@@ -65,6 +69,7 @@ class Window final : public WindowService, private WindowHandler, private Pairin
             std::span<const std::byte> bytes) GOSS_ON_LOOP override;
   void serve(int rank, const WindowMessage& message, std::size_t bytes) GOSS_ON_LOOP override;
   void left(int rank) GOSS_ON_LOOP override;
+  void forgetRankOnLoop(int rank, const Status& why) GOSS_ON_LOOP;
   void wantOnLoop(std::uint32_t serial) GOSS_ON_LOOP override;
   void offerOnLoop(const Pairing::Want& want) GOSS_ON_LOOP override;
   void settleOnLoop(std::uint32_t serial) GOSS_ON_LOOP override;
@@ -94,6 +99,7 @@ class Window final : public WindowService, private WindowHandler, private Pairin
   std::uint32_t last_serial_ GOSS_GUARDED = 0;
   std::map<std::uint32_t, WindowOperation*> askers_ GOSS_GUARDED; ///< By serial: they wait for an answer.
   std::vector<bool> held_ GOSS_GUARDED;                           ///< By target: whether this rank holds its lock.
+  std::vector<Status> left_ GOSS_GUARDED;                         ///< By target: why it serves no more; ok: it does.
 };
 
 } // namespace goss

@@ -50,29 +50,6 @@ class WindowChannel::Receive final : public RecvOperation {
   bool has_left_ = false;
 };
 
-class WindowChannel::Send final : public SendOperation {
- public:
-  Send(WindowChannel& channel, int world_rank, const WindowMessage& message, std::vector<std::byte> elements)
-      : channel_(channel), elements_(std::move(elements)), piece_{elements_.data(), elements_.size()} {
-    peer = world_rank;
-    tag = channel.tag_;
-    envelope = message.encode();
-    bytes = elements_.size();
-    if (bytes > 0) pieces = std::span(&piece_, 1);
-  }
-  void onSent(const Status& status) GOSS_ON_LOOP override {
-    (void)status; // The mesh reports a lost peer.
-    done = true;
-    channel_.callOnLoop();
-  }
-  bool done = false;
-
- private:
-  WindowChannel& channel_;
-  std::vector<std::byte> elements_;
-  iovec piece_;
-};
-
 WindowChannel::WindowChannel(const OperationEnvironment& environment, Tag tag, WindowHandler& handler)
     : Operation(environment.operations.host(), Failure::alone),
       environment_(environment),
@@ -93,12 +70,8 @@ void WindowChannel::closeOnLoop() {
   for (const auto& receive : receives_) {
     if (receive->posted) environment_.mesh.transport(receive->peer)->cancel(*receive);
   }
-  for (const auto& send : sends_) {
-    if (!send->done) environment_.mesh.transport(send->peer)->cancel(*send);
-  }
   arrived_.clear();
   receives_.clear();
-  sends_.clear();
 }
 
 /// Where the peer has left, the transport gives what it had sent before, and then fails the receive.
@@ -108,14 +81,19 @@ void WindowChannel::postOnLoop(Receive& receive) {
 }
 
 void WindowChannel::sendOnLoop(int rank, const WindowMessage& what, std::vector<std::byte> elements) {
-  const int peer = environment_.group.worldRank(rank);
-  if (!environment_.mesh.linkStatus(peer).isOk()) return;
-  auto send = std::make_unique<Send>(*this, peer, what, std::move(elements));
-  if (!environment_.mesh.transport(peer)->send(*send)) sends_.push_back(std::move(send));
+  environment_.operations.counters().wire_bytes_sent += elements.size();
+  environment_.mesh.postOnLoop({environment_.group.worldRank(rank), tag_, what.encode(), std::move(elements)});
+}
+
+void WindowChannel::leaveOnLoop() {
+  for (const int rank : environment_.group.others()) {
+    WindowMessage leave;
+    leave.type = WindowMessage::Type::leave;
+    sendOnLoop(rank, leave);
+  }
 }
 
 void WindowChannel::advanceOnLoop() {
-  std::erase_if(sends_, [](const auto& send) { return send->done; });
   for (Receive* receive : std::exchange(arrived_, {})) {
     if (receive->hasLeft()) {
       handler_.left(receive->rank());

@@ -29,9 +29,8 @@ class WindowHandler {
   virtual void left(int rank) GOSS_ON_LOOP = 0;
 };
 
-/// Keeps one receive posted for each peer, and the messages that this rank sends without an operation that waits for
-/// them. It is no operation that anybody starts: the engine advances it behind the transports' progress. Under the
-/// engine's lock.
+/// Keeps one receive posted for each peer. It is no operation that anybody starts: the engine advances it behind the
+/// transports' progress. Under the engine's lock.
 class WindowChannel final : private Operation {
  public:
   /// All arguments outlive it.
@@ -40,7 +39,10 @@ class WindowChannel final : private Operation {
 
   void openOnLoop() GOSS_ON_LOOP;
   void closeOnLoop() GOSS_ON_LOOP;
-  /// Sends a message; does nothing where the peer has left or is lost: the handler is told.
+  /// Tells all other ranks that this one will serve no more, behind all that it has sent. closeOnLoop() follows.
+  void leaveOnLoop() GOSS_ON_LOOP;
+  /// Sends a message, which also leaves when the channel is closed before; does nothing where the peer has left or is
+  /// lost: the handler is told.
   void sendOnLoop(int rank, const WindowMessage& what, std::vector<std::byte> elements = {}) GOSS_ON_LOOP;
   /// advanceOnLoop() will be called before the loop turns again.
   void callOnLoop() GOSS_ON_LOOP { environment_.engine.active().markDirty(*this); }
@@ -48,7 +50,6 @@ class WindowChannel final : private Operation {
 
  private:
   class Receive;
-  class Send;
 
   void startOnLoop() GOSS_ON_LOOP override {}
   void advanceOnLoop() GOSS_ON_LOOP override;
@@ -61,7 +62,6 @@ class WindowChannel final : private Operation {
   const Tag tag_;
   WindowHandler& handler_;
   std::vector<std::unique_ptr<Receive>> receives_ GOSS_GUARDED;
-  std::vector<std::unique_ptr<Send>> sends_ GOSS_GUARDED;
   std::vector<Receive*> arrived_ GOSS_GUARDED; ///< Their messages have come.
 };
 

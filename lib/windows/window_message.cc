@@ -29,7 +29,7 @@ bool WindowMessage::decode(const Envelope& envelope, WindowMessage& message) {
   message.count = message.type == Type::difference ? 0 : last;
   message.shadow_factor = message.type == Type::difference ? std::bit_cast<double>(last) : 0;
   return from[0] == static_cast<std::byte>(Signature::Kind::window) && from[3] == std::byte{0} &&
-         message.type >= Type::put && message.type <= Type::difference && message.op < GOSS_OP_COUNT;
+         message.type >= Type::put && message.type <= Type::leave && message.op < GOSS_OP_COUNT;
 }
 
 } // namespace goss

@@ -12,18 +12,19 @@ namespace goss {
 
 struct WindowMessage {
   enum class Type : std::uint8_t {
-    put = 1,        ///< Elements for the target's memory.
-    accumulate = 2, ///< Elements that the target combines with its memory by `op`.
-    get = 3,        ///< The target answers with `data`.
-    flush = 4,      ///< The target answers with `flushed` when it has served all before.
-    lock = 5,       ///< The target answers with `granted` when the lock is the sender's.
-    unlock = 6,     ///< The lock is free again.
-    data = 7,       ///< The elements that `get` asked for.
-    flushed = 8,    ///< Answer to `flush`.
-    granted = 9,    ///< Answer to `lock`.
-    want = 10,      ///< The sender wants to average with the target, which answers with `offer` when it may.
-    offer = 11,     ///< The elements of the rank that answers; it changes them by no other average until `difference`.
-    difference = 12 ///< What the target adds to its elements; no bytes: the average does not take place.
+    put = 1,         ///< Elements for the target's memory.
+    accumulate = 2,  ///< Elements that the target combines with its memory by `op`.
+    get = 3,         ///< The target answers with `data`.
+    flush = 4,       ///< The target answers with `flushed` when it has served all before.
+    lock = 5,        ///< The target answers with `granted` when the lock is the sender's.
+    unlock = 6,      ///< The lock is free again.
+    data = 7,        ///< The elements that `get` asked for.
+    flushed = 8,     ///< Answer to `flush`.
+    granted = 9,     ///< Answer to `lock`.
+    want = 10,       ///< The sender wants to average with the target, which answers with `offer` when it may.
+    offer = 11,      ///< The elements of the rank that answers; it changes them by no other average until `difference`.
+    difference = 12, ///< What the target adds to its elements; no bytes: the average does not take place.
+    leave = 13       ///< The sender destroys its communicator: it serves no more.
   };
 
   Type type = Type::put;

@@ -48,6 +48,7 @@ void WindowOperation::startOnLoop() {
       if (const Status status = with.mesh.linkStatus(target); !status.isOk()) return endByLinkOnLoop(status);
     }
   }
+  if (const Status& left = window_.leftOnLoop(call_.target); !left.isOk()) return endOnLoop(left);
   started_ = true;
   window_.beginOnLoop(*this);
 }

@@ -40,6 +40,8 @@ class WindowService {
   [[nodiscard]] virtual Tag tag() const = 0;
   /// The rank that this one has made an offer of its elements, until the average takes place; -1: none.
   [[nodiscard]] virtual int engagedWithOnLoop() const GOSS_ON_LOOP = 0;
+  /// Why `target` serves the window no more; ok while it does.
+  [[nodiscard]] virtual const Status& leftOnLoop(int target) const GOSS_ON_LOOP = 0;
   /// Starts an operation, which may end at once.
   virtual void beginOnLoop(WindowOperation& operation) GOSS_ON_LOOP = 0;
   /// The operation is given up: an answer will find nobody.

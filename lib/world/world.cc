@@ -347,6 +347,7 @@ void World::flushControlOnLoop(int except) {
 bool World::afterProgressOnLoop() {
   // Control messages first: an abort names the culprit better than the loss of the rank that forwarded it.
   bool did = control_->drainOnLoop();
+  mesh_->outbox().sweepOnLoop();
   if (devices_->pollHeldOnLoop()) did = true;
   while (!lost_.empty()) {
     const Loss loss = std::move(lost_.front());

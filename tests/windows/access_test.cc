@@ -302,13 +302,13 @@ TEST(Windows, DestroyingTheCommunicatorFreesThem) {
   });
 }
 
-TEST_P(OverTransport, ARankThatLeavesGivesUpItsLocksAndEndsTheCallsThatWaitForIt) {
-  RanksSetup setup = over(GetParam(), 3);
-  setup.leave_at_once = true;
-  std::barrier<> locked(3);
-  std::barrier<> others(2);
-  std::vector<std::vector<float>> memories(3); // Each outlives its communicator, which has a window over it.
-  runRanks(setup, [&](goss_comm_t comm, int rank) {
+/// Rank 0 of three leaves with the locks of itself and of rank 1; the others do not notice until they ask it.
+struct Leaving {
+  std::barrier<> locked{3};
+  std::barrier<> others{2};
+  std::vector<std::vector<float>> memories{3}; ///< Each outlives its communicator, which has a window over it.
+
+  void run(goss_comm_t comm, int rank) {
     std::vector<float>& memory = memories[static_cast<std::size_t>(rank)];
     memory.assign(4, static_cast<float>(rank));
     goss_window_t window = nullptr;
@@ -329,11 +329,30 @@ TEST_P(OverTransport, ARankThatLeavesGivesUpItsLocksAndEndsTheCallsThatWaitForIt
     }
     std::vector<float> got(4);
     EXPECT_EQ(goss_window_get(window, got.data(), 1, 0, 0, nullptr, nullptr), GOSS_ERR_PEER_LOST);
+    EXPECT_THAT(goss_last_error(), HasSubstr("rank 0 has left: it destroyed its communicator"));
     EXPECT_OK(goss_pair_average(window, 3 - rank, 4, 0, nullptr, nullptr, nullptr));
     EXPECT_OK(
         goss_window_get(window, got.data(), 4, rank, 0, nullptr, nullptr)); // The other's average may be under way.
     EXPECT_THAT(got, Each(1.5F));
     others.arrive_and_wait();
+  }
+};
+
+TEST_P(OverTransport, ARankThatLeavesGivesUpItsLocksAndEndsTheCallsThatWaitForIt) {
+  RanksSetup setup = over(GetParam(), 3);
+  setup.leave_at_once = true;
+  Leaving leaving;
+  runRanks(setup, [&](goss_comm_t comm, int rank) { leaving.run(comm, rank); });
+}
+
+TEST_P(OverTransport, ARankThatDestroysADuplicateLeavesThatAlone) {
+  Leaving leaving;
+  run(3, [&](goss_comm_t comm, int rank) {
+    goss_comm_t own = nullptr;
+    ASSERT_OK(goss_comm_dup(comm, &own));
+    leaving.run(own, rank);
+    ASSERT_OK(goss_comm_destroy(own));
+    ASSERT_OK(goss_barrier(comm, nullptr, nullptr));
   });
 }
 

@@ -114,6 +114,31 @@ TEST(PairAverage, ManyRequestsOfOneRankComeToTheirEnd) {
   });
 }
 
+TEST_P(OverTransport, RanksThatDestroyTheirDuplicateAtDifferentTimesHoldNobodyUp) {
+  constexpr int kRanks = 5;
+  constexpr std::size_t kCount = 5000; // An offer is more than one fragment of a transport.
+  run(kRanks, [&](goss_comm_t comm, int rank) {
+    base::SplitMix64 random(static_cast<std::uint64_t>(rank));
+    for (int time = 0; time < fullOr(8, 3); ++time) {
+      std::vector<float> memory(kCount, static_cast<float>(rank));
+      goss_comm_t own = nullptr;
+      ASSERT_OK(goss_comm_dup(comm, &own));
+      goss_window_t window = nullptr;
+      ASSERT_OK(goss_window_create(own, memory.data(), kCount, GOSS_FLOAT32, nullptr, &window));
+      goss_request_t pending = nullptr;
+      for (std::size_t left = random.below(40); left > 0; --left) {
+        const int partner = onFull(random.next() >> 8, rank, kRanks);
+        const goss_status status = goss_pair_average(window, partner, kCount, 0, nullptr, nullptr, nullptr);
+        if (status != GOSS_ERR_PEER_LOST) ASSERT_OK(status);
+      }
+      const goss_status last = goss_pair_average(window, (rank + 1) % kRanks, kCount, 0, nullptr, nullptr, &pending);
+      if (last != GOSS_ERR_PEER_LOST) ASSERT_OK(last);
+      ASSERT_OK(goss_comm_destroy(own)); // In the middle of its own average, and of others'.
+    }
+    ASSERT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
 TEST(PairAverage, WhatHasNoMeanIsRefused) {
   runRanks(2, [](goss_comm_t comm, int rank) {
     const OwnWindow<std::int32_t> integers(comm, {1}, GOSS_INT32);

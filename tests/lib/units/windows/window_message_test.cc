@@ -26,7 +26,7 @@ TEST(WindowMessage, HasTheBytesOfTheFormat) {
 }
 
 TEST(WindowMessage, ComesBackAsItWas) {
-  for (int type = 1; type <= 12; ++type) {
+  for (int type = 1; type <= 13; ++type) {
     const bool is_difference = type == static_cast<int>(Type::difference);
     const WindowMessage sent{static_cast<Type>(type), GOSS_BXOR, ~0u, 3, is_difference ? 0u : 4u,
                              is_difference ? -1.5 : 0};
@@ -49,7 +49,7 @@ TEST(WindowMessage, RefusesOtherKindsTypesAndOperations) {
   EXPECT_FALSE(refused(0, 4));
   EXPECT_TRUE(refused(0, 2));
   EXPECT_TRUE(refused(1, 0));
-  EXPECT_TRUE(refused(1, 13));
+  EXPECT_TRUE(refused(1, 14));
   EXPECT_TRUE(refused(2, GOSS_OP_COUNT));
   EXPECT_TRUE(refused(3, 1));
 }
