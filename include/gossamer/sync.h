@@ -29,7 +29,8 @@
 /// - **Errors.** As in gossamer.h. After a failed collective call the synchronizer refuses all further work; parameters
 ///   may then differ between ranks.
 /// - **Determinism.** The same calls on the same ranks give the same bits, also after export and import; with
-///   steps=dynamic, given the same step times (goss_sync_step_time).
+///   steps=dynamic, given the same step times (goss_sync_step_time). With adpsgd and acid results depend on which rank
+///   is first to average; goss_sync_finish gives all ranks the same bits.
 #ifndef GOSSAMER_SYNC_H_
 #define GOSSAMER_SYNC_H_
 
@@ -125,6 +126,7 @@ GOSS_API goss_status goss_sync_gradient_ready(goss_sync_t sync, int32_t index);
 GOSS_API goss_status goss_sync_gradients(goss_sync_t sync);
 
 /// Collective: the optimizer has changed the parameters. Blocks only in steps in which an exchange must be applied.
+/// With adpsgd and acid local, so that ranks may make unequal numbers of steps; without wait=1 it never blocks.
 GOSS_API goss_status goss_sync_step(goss_sync_t sync);
 
 /// Collective: applies what is in flight; if the ranks' parameters differ, averages them. Training may go on.
@@ -132,7 +134,8 @@ GOSS_API goss_status goss_sync_finish(goss_sync_t sync);
 
 /// Local, between steps: waits for what is in flight, then copies everything that is needed to go on with the same bits
 /// (reference parameters, outer momenta, exchanges not yet applied, what codecs keep) into *bytes; free it with
-/// goss_free. Each rank's state is its own. Parameters are the framework's to save.
+/// goss_free. Each rank's state is its own. Parameters are the framework's to save. With adpsgd and acid ranks that
+/// step meanwhile may move the mean of the ranks' states; behind goss_sync_finish none does.
 GOSS_API goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count);
 
 /// Local; before goss_sync_start, after all tensors are registered, on all ranks or none, once. Errors, after which
@@ -161,8 +164,8 @@ GOSS_API goss_status goss_sync_abort(goss_sync_t sync, const char* reason);
 /// Local. What is in flight fails; when it returns no buffer is lent any more. NULL is allowed.
 GOSS_API goss_status goss_sync_destroy(goss_sync_t sync);
 
-/// All methods as JSON text: [{"name", "summary", "paper", "parameters": [{"key", "default", "meaning"}]}]. Free it
-/// with goss_free.
+/// All methods as JSON text: [{"name", "summary", "paper", "depends_on_time" (see Determinism), "parameters": [{"key",
+/// "default", "meaning"}]}]. Free it with goss_free.
 GOSS_API goss_status goss_sync_methods(char** json);
 
 #ifdef __cplusplus

@@ -126,6 +126,25 @@ Status Channel::wait(goss_request_t* request, bool counts) {
   return status;
 }
 
+Result<bool> Channel::test(goss_request_t* request) {
+  int done = 0;
+  if (Status status = check(goss_test(request, &done, nullptr)); !status.isOk()) {
+    return status;
+  }
+  return done != 0;
+}
+
+Status Channel::openWindow(std::span<float> memory, goss_window_t* window) {
+  return check(goss_window_create(comm_, memory.data(), memory.size(), GOSS_FLOAT32, nullptr, window));
+}
+
+Status Channel::barrier() {
+  const Clock::time_point start = Clock::now();
+  Status status = check(goss_barrier(comm_, nullptr, nullptr));
+  waited_ns_ += static_cast<std::uint64_t>((Clock::now() - start).count());
+  return status;
+}
+
 Status Channel::broadcast(std::span<float> values) {
   return check(goss_broadcast(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT32, 0, nullptr, nullptr));
 }

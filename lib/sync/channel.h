@@ -11,6 +11,7 @@
 
 #include "gossamer/gossip.h"
 #include "gossamer/status.h"
+#include "gossamer/window.h"
 
 namespace goss::sync {
 
@@ -61,6 +62,17 @@ class Channel {
   Status neighborGather(const Gathering& gathering, const goss_neighborhood& neighborhood);
   /// `counts`: as an exchange.
   Status wait(goss_request_t* request, bool counts = true);
+  /// Local, never blocks: whether the request is over, which then is freed. Not counted as an exchange.
+  static Result<bool> test(goss_request_t* request);
+  /// Collective, blocking: a window over `memory`, which must outlive the channel.
+  Status openWindow(std::span<float> memory, goss_window_t* window);
+  /// Collective, blocking: returns when all ranks have called it.
+  Status barrier();
+  /// An exchange of so many bytes of float32 took place beside this channel's own.
+  void countExchange(std::uint64_t bytes) {
+    ++exchanges_;
+    exchanged_bytes_ += bytes;
+  }
   /// Collective: copies rank 0's values to every rank.
   Status broadcast(std::span<float> values);
   /// Local, while nothing is in flight: the codecs' state, for a checkpoint.

@@ -24,6 +24,8 @@ const Method& dpsgdMethod();
 const Method& gossipgradMethod();
 const Method& gossipPgaMethod();
 const Method& moshpitMethod();
+const Method& adpsgdMethod();
+const Method& acidMethod();
 const Method& sgpMethod();
 const Method& osgpMethod();
 const Method& chocoMethod();
@@ -63,6 +65,8 @@ std::span<const Method* const> allMethods() {
       &gossipgradMethod(),
       &gossipPgaMethod(),
       &moshpitMethod(),
+      &adpsgdMethod(),
+      &acidMethod(),
       &sgpMethod(),
       &osgpMethod(),
       &chocoMethod(),
@@ -115,8 +119,9 @@ Result<Made> makeComposition(std::string_view text) {
 std::string describeMethods() {
   std::string json;
   for (const Method* method : allMethods()) {
-    json += fmt::format(R"({}{{"name":"{}","summary":"{}","paper":"{}","parameters":[)", json.empty() ? "[" : ",",
-                        method->name, method->summary, method->paper);
+    json +=
+        fmt::format(R"({}{{"name":"{}","summary":"{}","paper":"{}","depends_on_time":{},"parameters":[)",
+                    json.empty() ? "[" : ",", method->name, method->summary, method->paper, method->depends_on_time);
     bool first = true;
     for (const ParameterInfo& info : method->parameters) {
       json += fmt::format(R"({}{{"key":"{}","default":"{}","meaning":"{}"}})", first ? "" : ",", info.key,

@@ -23,6 +23,8 @@ struct Method {
   std::string_view paper;
   std::span<const ParameterInfo> parameters;
   Composition (*make)(SpecReader& reader);
+  /// Results depend on when the ranks call, not only on what.
+  bool depends_on_time = false;
 };
 
 /// All methods, in the order of the documentation.

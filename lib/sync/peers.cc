@@ -1,6 +1,7 @@
 #include "sync/peers.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/wire.h"
 #include "gossamer/random.h"
@@ -58,6 +59,21 @@ Result<goss_neighborhood> Peers::neighbors(std::uint64_t round, int place) const
     return status;
   }
   return neighborhood;
+}
+
+Result<std::vector<int>> Peers::partners(std::uint64_t round, int rank) const {
+  const Result<goss_neighborhood> found = neighbors(round, rank);
+  if (!found.isOk()) {
+    return found.status();
+  }
+  std::set<int> ranks;
+  for (std::size_t k = 0; k < found.value().source_count; ++k) {
+    ranks.insert(found.value().sources[k].rank);
+  }
+  for (std::size_t k = 0; k < found.value().destination_count; ++k) {
+    ranks.insert(found.value().destinations[k].rank);
+  }
+  return std::vector<int>(ranks.begin(), ranks.end());
 }
 
 Status Peers::mix(std::span<float> values, std::uint64_t round, std::span<const int> order) {

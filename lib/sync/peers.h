@@ -12,10 +12,12 @@
 #include "gossamer/codec.h"
 #include "gossamer/gossip.h"
 #include "sync/channel.h"
+#include "sync/pair_averages.h"
 
 namespace goss::sync {
 
-/// Every call is collective over the channel's ranks and blocks. One thread.
+/// Every call is collective over the channel's ranks and blocks, where nothing else is said. Outlives the channel. One
+/// thread.
 class Peers {
  public:
   /// `topology` "": there is none. `codec` is null where vectors travel as they are. Errors: those of
@@ -54,6 +56,11 @@ class Peers {
     std::span<float> sum;
   };
   Status mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint64_t draw);
+  /// For a rule that has shared vectors (Rule::Needs); its calls are local where they say so.
+  [[nodiscard]] PairAverages& pairs() { return pairs_; }
+  /// Local: whom `rank` sends to in the round of the topology, or hears from, in ascending order.
+  [[nodiscard]] Result<std::vector<int>> partners(std::uint64_t round, int rank) const;
+  Status barrier() { return channel_.barrier(); }
   /// Mean over all ranks, the same bits on all; with the codec, or without. `other`: a vector of another meaning than
   /// the rule's first, whose error feedback is its own.
   Status mean(std::span<float> values, bool other = false);
@@ -62,13 +69,15 @@ class Peers {
   Status votes(std::span<const float> values, std::span<float> sum);
 
  private:
-  Peers(Channel& channel, std::shared_ptr<const Codec> codec) : channel_(channel), codec_(std::move(codec)) {}
+  Peers(Channel& channel, std::shared_ptr<const Codec> codec)
+      : channel_(channel), pairs_(channel), codec_(std::move(codec)) {}
   Result<goss_neighborhood> neighbors(std::uint64_t round, int place) const;
   Status encode(std::span<const float> values, std::uint64_t draw);
   Status addDecoded(std::span<const std::byte> framed, float weight, std::uint64_t draw, std::span<float> sum);
   std::span<std::byte> scratchFor(std::size_t count);
 
   Channel& channel_;
+  PairAverages pairs_;
   std::shared_ptr<const Codec> codec_;
   goss_topology_t topology_ = nullptr;
   std::uint64_t period_ = 1;

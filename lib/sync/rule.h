@@ -37,6 +37,9 @@ class Rule {
     bool equal = false;      ///< After each step all ranks have the same parameters.
     std::size_t ranks = 0;   ///< The communicator must have so many; 0: any number.
     std::size_t scalars = 0; ///< Of Model::scalars.
+    /// The first so many vectors of Model::state go to Peers::pairs(), where other ranks change them, and are what lies
+    /// there when the state is saved.
+    std::size_t shared = 0;
   };
 
   virtual ~Rule() = default;

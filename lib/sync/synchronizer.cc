@@ -247,6 +247,11 @@ Status Synchronizer::start() {
       whole_->begin();
     }
   }
+  if (whole_) {
+    if (Status status = whole_->share(); !status.isOk()) {
+      return notedAlone(status);
+    }
+  }
   is_started_ = true;
   clock_.begin();
   setup_bytes_ = wireBytesSent();

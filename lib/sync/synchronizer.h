@@ -111,11 +111,11 @@ class Synchronizer {
   bool is_imported_ = false;
   Status failure_;
   std::optional<WholeModel> whole_; // with a rule
-  // Declared last, to be destroyed first: that ends the lending of what is in flight.
+  std::unique_ptr<Peers> peers_;    // with a rule
+  // Declared last, to be destroyed first: that ends the lending of what is in flight, and of what peers_ shares.
   std::unique_ptr<Channel> all_;
   std::unique_ptr<Channel> island_;      // with islands: the ranks of this rank's island
   std::unique_ptr<Channel> across_;      // with islands: the ranks at this rank's position in each island
-  std::unique_ptr<Peers> peers_;         // with a rule
   Channel* gradient_channel_ = nullptr;  // null: gradients stay local
   Channel* parameter_channel_ = nullptr; // null: parameters are never exchanged
   Channel* compressed_ = nullptr;        // the one of the channels that has the codec

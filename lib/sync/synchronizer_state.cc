@@ -76,6 +76,9 @@ Result<std::string> Synchronizer::exportState() {
     if (Status status = noted(peers_->arrive()); !status.isOk()) {
       return status;
     }
+    if (Status status = noted(whole_->fetch()); !status.isOk()) {
+      return status;
+    }
   }
   const Result<std::string> kept = compressed_->codecState();
   if (!kept.isOk()) {

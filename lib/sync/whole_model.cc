@@ -58,6 +58,27 @@ void WholeModel::begin() {
   rule_.begin(model(0, 1));
 }
 
+Status WholeModel::share() {
+  const std::size_t shared = rule_.needs().shared;
+  return shared > 0 ? peers_.pairs().open(std::span(state_).first(shared)) : Status::ok();
+}
+
+Status WholeModel::fetch() {
+  const std::size_t shared = rule_.needs().shared;
+  if (shared == 0) {
+    return Status::ok();
+  }
+  std::vector<float> all(shared * x_.size());
+  Status status = peers_.pairs().settle();
+  if (status.isOk()) {
+    status = peers_.pairs().read(all);
+  }
+  for (std::size_t k = 0; status.isOk() && k < shared; ++k) {
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(k * x_.size()), x_.size(), state_[k].begin());
+  }
+  return status;
+}
+
 Status WholeModel::beforeOptimizer(std::uint64_t step, double lr) {
   if (!rule_.actsBefore(step)) {
     return Status::ok();

@@ -28,6 +28,10 @@ class WholeModel {
   void add(std::span<float> parameter, std::span<float> gradient, std::uint64_t tensor);
   /// The parameters of all ranks are equal.
   void begin();
+  /// Collective, behind begin(), load() or adopt(): gives the shared vectors to the other ranks.
+  Status share();
+  /// Local: the shared vectors become what other ranks have made of them.
+  Status fetch();
   /// Collective: makes step `step`, counted from 1. The model is copied in and out only where the rule acts.
   Status beforeOptimizer(std::uint64_t step, double lr);
   Status afterOptimizer(std::uint64_t step, double lr);

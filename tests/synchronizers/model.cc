@@ -53,7 +53,7 @@ std::vector<std::string> allSpecs() {
   for (const auto& method : methods) {
     const std::string name = method["name"];
     const auto names = [&](const std::string& spec) { return spec.substr(0, spec.find(':')) == name; };
-    if (std::any_of(all.begin(), all.end(), names)) continue;
+    if (method["depends_on_time"] || std::any_of(all.begin(), all.end(), names)) continue;
     const auto& parameters = method["parameters"];
     const bool has_period = std::any_of(parameters.begin(), parameters.end(),
                                         [](const auto& parameter) { return parameter["key"] == "h"; });

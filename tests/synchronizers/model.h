@@ -34,7 +34,7 @@ std::size_t fragmentOf(std::size_t element, std::size_t fragments);
 /// The step times that a rank reports, for steps=dynamic.
 double stepSeconds(int rank);
 
-/// Specs of all methods.
+/// Specs of all methods but those whose results depend on time (pair_averages_test.cc).
 std::vector<std::string> allSpecs();
 
 /// Memory that the host cannot touch.

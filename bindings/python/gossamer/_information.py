@@ -38,7 +38,7 @@ def codecs() -> List[Dict[str, str]]:
 
 
 def sync_methods() -> List[Dict[str, Any]]:
-    """All methods of Synchronizer: dictionaries with name, summary, paper and parameters (key, default, meaning)."""
+    """All methods of Synchronizer: dictionaries with name, summary, paper, depends_on_time and parameters (key, default, meaning)."""
     text = ctypes.c_char_p()
     check(library.goss_sync_methods(text))
     return json.loads(take_text(text))  # type: ignore[no-any-return]

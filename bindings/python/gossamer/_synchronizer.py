@@ -110,7 +110,8 @@ class Synchronizer:
 
     With ``optimizer`` each ``optimizer.step()`` first exchanges gradients and then synchronizes parameters, as the method wants, and
     the optimizer keeps the synchronizer alive; a program that clips gradients calls gradients() before that. Without it the loop
-    calls gradients() before and step() after its own update. All calls are collective: every rank makes them, in the same order.
+    calls gradients() before and step() after its own update. All calls are collective: every rank makes them, in the same order; with
+    adpsgd and acid ranks may make unequal numbers of steps.
 
     ``named``: pairs of name and parameter (torch; those that do not require a gradient are left out), or triples of name, array
     and gradient (numpy and other buffers), in the order of the forward pass, float32, in host memory. They belong to the

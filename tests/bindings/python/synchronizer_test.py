@@ -84,7 +84,8 @@ def equals_its_definition(comm):
 
 
 def every_method(comm):
-    """Each method trains, ends with equal parameters, and continues with the same bits from a state."""
+    """Each method trains, ends with equal parameters, and continues from a state; with the same bits where those do not depend on
+    time. There a rank destroys its synchronizer while the other one still averages with it."""
     for method in gossamer.sync_methods():
         name = method["name"]
         spec = name + (":h=4" if "h" in [one["key"] for one in method["parameters"]] else "")
@@ -100,7 +101,7 @@ def every_method(comm):
                 parameter.copy_(value)
         sync.load_state_dict(state)
         train(comm, *made, range(9, 15))
-        assert torch.equal(flat(model), wanted), name
+        assert torch.equal(flat(model), wanted) or method["depends_on_time"], name
         sync.finish()
         everyone = torch.zeros(comm.size, len(wanted))
         comm.all_gather(flat(model), everyone)

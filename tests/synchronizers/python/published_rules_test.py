@@ -5,6 +5,7 @@ references in float64: after 20 contracting steps of numbers near 1 they differ 
 rounds to float16, a value next to a tie may round the other way: by 2^-11 of differences below 1, hence 2^-9 over the steps.
 """
 
+import itertools
 import threading
 import unittest
 
@@ -28,7 +29,9 @@ def gradients(x):
 
 
 def library(spec, active=STEPS):
-    """Parameters after each step: [step][rank][element], and those after finish(). Gradients are zero from step `active` on."""
+    """Parameters after each step: [step][rank][element], and those after finish(). Gradients are zero from step `active` on. Where
+    results depend on the order of the ranks' steps, the ranks make each step one after the other."""
+    takes_turns = {method["name"]: method["depends_on_time"] for method in gossamer.sync_methods()}[spec.split(":")[0]]
     unique_id, result, finished, failures = gossamer.UniqueId(), np.zeros((STEPS, RANKS, ELEMENTS)), np.zeros((RANKS, ELEMENTS)), []
 
     def body(rank):
@@ -38,12 +41,15 @@ def library(spec, active=STEPS):
                 tensors = [("a", x[:5], g[:5]), ("b", x[5:6], g[5:6]), ("c", x[6:], g[6:])]
                 with gossamer.Synchronizer(tensors, spec, comm=comm) as sync:
                     sync.set_lr(LR)
-                    for step in range(STEPS):
-                        g[:] = gradient(rank, x.astype("float64")) * (step < active)
-                        sync.gradients()
-                        x -= np.float32(LR) * g
-                        sync.step()
-                        result[step, rank] = x
+                    for step, turn in itertools.product(range(STEPS), range(RANKS) if takes_turns else [rank]):
+                        if turn == rank:
+                            g[:] = gradient(rank, x.astype("float64")) * (step < active)
+                            sync.gradients()
+                            x -= np.float32(LR) * g
+                            sync.step()
+                            result[step, rank] = x
+                        if takes_turns:
+                            comm.barrier()
                     sync.finish()
                     finished[rank] = x
         except BaseException as error:  # pylint: disable=broad-except
@@ -141,6 +147,34 @@ def osgp(topology, tau):
         yield x / mass
     np.testing.assert_allclose((mass + flying_mass).sum(), RANKS)
     yield mean(x + flying)
+
+
+def pairwise(partners, seed, h=1, momentum=False):
+    """Each rank in turn: its update, and the mean with one partner. `partners`: those of each rank. momentum: A2CiD2."""
+    x, seen, shadow = start(), start(), start()
+    part, factor = 0, 0
+    if momentum:
+        laplacian = np.zeros((RANKS, RANKS))
+        for i, j in ((i, j) for i in range(RANKS) for j in partners[i]):
+            edge = np.eye(RANKS)[i] - np.eye(RANKS)[j]
+            laplacian += np.outer(edge, edge) / (h * len(partners[i]))
+        inverse = np.linalg.pinv(laplacian)
+        chi1 = np.linalg.eigvalsh(inverse)[-1]
+        chi2 = max(inverse[i, i] + inverse[j, j] - 2 * inverse[i, j] for i in range(RANKS) for j in partners[i]) / 2
+        part, factor = (1 - np.exp(-1 / np.sqrt(chi1 * chi2))) / 2, np.sqrt(chi1 / chi2)
+    for t in range(1, STEPS + 1):
+        for i in range(RANKS):
+            update, mixed = -LR * gradient(i, seen[i]), part * (shadow[i] - x[i])
+            x[i], shadow[i] = x[i] + update + mixed, shadow[i] + update - mixed
+            if t % h == 0:
+                state = seed * 0x9E3779B97F4A7C15 + t * RANKS + i + 0x9E3779B97F4A7C15
+                j = partners[i][splitmix(state) % len(partners[i])]
+                half_way = (x[i] - x[j]) / 2
+                x[i], x[j] = x[i] - half_way, x[j] + half_way
+                shadow[i], shadow[j] = shadow[i] - factor * half_way, shadow[j] + factor * half_way
+            seen[i] = x[i]
+        yield seen.copy()
+    yield mean((x + shadow) / 2 if momentum else x)  # what others have averaged since a rank's last step counts, too
 
 
 def zero_one_adam(beta1, beta2, eps, freeze, kappa, double_every, longest):
@@ -366,7 +400,12 @@ def sparta(part, seed):
         yield x
 
 
+RING, STAR = [[1, 3], [0, 2], [1, 3], [0, 2]], [[1, 2, 3], [0], [0], [0]]
 CASES = {
+    "adpsgd:seed=3,wait=1": (pairwise(RING, 3), EXACT),
+    "adpsgd:topology=star,h=2,wait=1": (pairwise(STAR, 1, 2), EXACT),
+    "acid:wait=1": (pairwise(RING, 1, momentum=True), EXACT),
+    "acid:topology=star,h=2,seed=5,wait=1": (pairwise(STAR, 5, 2, True), EXACT),
     "dpsgd": (dpsgd(), EXACT),
     "dpsgd:topology=one-peer-exponential": (dpsgd("one-peer-exponential"), EXACT),
     "gossipgrad:seed=4": (gossipgrad(4), EXACT),

@@ -1,0 +1,103 @@
+#include "sync/pair_averages.h"
+
+#include <algorithm>
+
+namespace goss::sync {
+
+namespace {
+
+Status check(goss_status status) {
+  return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
+}
+
+} // namespace
+
+PairAverages::~PairAverages() = default;
+
+Status PairAverages::open(std::span<const std::vector<float>> vectors) {
+  count_ = vectors.front().size();
+  memory_.reserve(count_ * vectors.size());
+  for (const std::vector<float>& vector : vectors) {
+    memory_.insert(memory_.end(), vector.begin(), vector.end());
+  }
+  asked_.resize(static_cast<std::size_t>(channel_.size()));
+  left_.resize(asked_.size());
+  return channel_.openWindow(memory_, &window_);
+}
+
+Status PairAverages::read(std::span<float> values) {
+  return check(goss_window_get(window_, values.data(), values.size(), channel_.rank(), 0, nullptr, nullptr));
+}
+
+Status PairAverages::add(std::span<const float> change) {
+  return check(
+      goss_window_accumulate(window_, change.data(), change.size(), GOSS_SUM, channel_.rank(), 0, nullptr, nullptr));
+}
+
+Status PairAverages::start(const Average& average) {
+  if (flying_ != nullptr) {
+    return Status::ok();
+  }
+  goss_options options = GOSS_OPTIONS_INIT;
+  options.timeout_ms = average.timeout_ms;
+  const goss_shadow shadow = {count_, average.shadow_factor};
+  partner_ = average.partner;
+  asked_[static_cast<std::size_t>(partner_)] = true;
+  return check(goss_pair_average(window_, partner_, count_, 0, average.shadow_factor > 0 ? &shadow : nullptr, &options,
+                                 &flying_));
+}
+
+Result<bool> PairAverages::over(bool waits) {
+  if (flying_ == nullptr) {
+    return true;
+  }
+  Result<bool> done = true;
+  if (waits) {
+    if (Status status = channel_.wait(&flying_, false); !status.isOk()) {
+      done = status;
+    }
+  } else {
+    done = Channel::test(&flying_);
+  }
+  if (!done.isOk()) {
+    return missed(done.status(), partner_);
+  }
+  if (done.value()) {
+    channel_.countExchange(count_ * sizeof(float));
+  }
+  return done;
+}
+
+/// What a rank that does not answer costs is one average. A communicator that has failed fails the next access to this
+/// rank's own elements.
+Result<bool> PairAverages::missed(const Status& why, int rank) {
+  if (why.kind() == GOSS_ERR_PEER_LOST) {
+    left_[static_cast<std::size_t>(rank)] = true;
+    return true;
+  }
+  if (why.kind() == GOSS_ERR_TIMEOUT) {
+    return true;
+  }
+  return why;
+}
+
+Status PairAverages::settle() {
+  const Result<bool> is_over = over(true);
+  if (!is_over.isOk()) {
+    return is_over.status();
+  }
+  for (std::size_t rank = 0; rank < asked_.size(); ++rank) {
+    if (!asked_[rank] || left_[rank]) {
+      continue;
+    }
+    const Status status = check(goss_window_flush(window_, static_cast<std::int32_t>(rank), nullptr));
+    if (!status.isOk() && status.kind() != GOSS_ERR_PEER_LOST) {
+      return status;
+    }
+    asked_[rank] = false;
+    left_[rank] = !status.isOk();
+  }
+  return Status::ok();
+}
+
+} // namespace goss::sync
