@@ -151,8 +151,9 @@ int parseOptions(int argc, char** argv, const BenchmarkNames& names, std::vector
   CommandLine line{
       "Latency and bandwidth of Gossamer's operations, by the conventions of the OSU micro-benchmarks.\n"
       "Start it with mpirun, with torchrun-style variables, or with --threads N.\n"
-      "'goss-bench codec --help' is about the compressors' speed, 'goss-bench compare --help' about files of two "
-      "runs."};
+      "'goss-bench codec --help' is about the compressors' speed, 'goss-bench gossip --help' about how fast gossip "
+      "brings "
+      "ranks together, 'goss-bench compare --help' about files of two runs."};
   line.option("benchmark", benchmarks, "What to measure: one or more, or all, which are the collectives")
       .required()
       .oneOf(known)

@@ -19,25 +19,8 @@ constexpr double kLeft = 62;
 constexpr double kRight = 14;
 constexpr double kTop = 34;
 constexpr double kBottom = 40;
-constexpr const char* kColors[] = {"#1f6fb2", "#d1495b", "#3d8f5f", "#8a5fbf", "#c77f1a", "#4a4a4a"};
-
-struct Line {
-  std::string name;
-  std::vector<std::pair<double, double>> points; ///< Bytes and figure, both above 0.
-};
-
-struct Panel {
-  std::string title;
-  std::string unit;
-  std::vector<Line> lines;
-
-  void add(const std::string& name, double bytes, double figure) {
-    if (bytes <= 0 || figure <= 0) return;
-    auto line = std::ranges::find(lines, name, &Line::name);
-    if (line == lines.end()) line = lines.insert(line, {name, {}});
-    line->points.emplace_back(bytes, figure);
-  }
-};
+constexpr const char* kColors[] = {"#1f6fb2", "#d1495b", "#3d8f5f", "#8a5fbf", "#c77f1a",
+                                   "#4a4a4a", "#1fa3a3", "#b8860b", "#e377c2", "#7f9f1f"};
 
 /// One axis: which part of a logarithmic scale is shown, and where.
 class Axis {
@@ -115,16 +98,17 @@ std::string draw(const Panel& panel, double left, double top) {
   }
   const double right = left + kPanelWidth - kRight;
   const double bottom = top + kPanelHeight - kBottom;
-  const Axis x(small, large, 2, left + kLeft, right);
+  const Axis x(small, large, panel.x_base, left + kLeft, right);
   const Axis y(low, high, 10, bottom, top + kTop);
   std::string svg = label(left + kLeft, top + 16, "start", panel.title, " font-weight=\"bold\"");
   for (const double tick : x.ticks())
     svg += gridLine(x.place(tick), top + kTop, x.place(tick), bottom) +
-           label(x.place(tick), bottom + 15, "middle", sizeText(tick));
+           label(x.place(tick), bottom + 15, "middle",
+                 panel.x_unit == "bytes" ? sizeText(tick) : fmt::format("{:g}", tick));
   for (const double tick : y.ticks())
     svg += gridLine(left + kLeft, y.place(tick), right, y.place(tick)) +
            label(left + kLeft - 6, y.place(tick) + 4, "end", fmt::format("{:g}", tick));
-  svg += label((left + kLeft + right) / 2, bottom + 32, "middle", "bytes");
+  svg += label((left + kLeft + right) / 2, bottom + 32, "middle", panel.x_unit);
   svg += label(left + kLeft, top + 30, "start", panel.unit, " fill=\"#555\"");
   for (std::size_t i = 0; i < panel.lines.size(); ++i) {
     const char* color = kColors[i % std::size(kColors)];
@@ -157,6 +141,31 @@ void add(Row& row, const Record& record, const std::string& name, const std::str
 
 } // namespace
 
+void Panel::add(const std::string& name, double x, double figure) {
+  if (x <= 0 || figure <= 0) return;
+  auto line = std::ranges::find(lines, name, &Line::name);
+  if (line == lines.end()) line = lines.insert(line, {name, {}});
+  line->points.emplace_back(x, figure);
+}
+
+std::string draw(const std::vector<std::vector<Panel>>& rows) {
+  std::string body;
+  std::size_t columns = 1;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    columns = std::max(columns, rows[row].size());
+    for (std::size_t column = 0; column < rows[row].size(); ++column) {
+      if (rows[row][column].lines.empty()) continue;
+      body +=
+          draw(rows[row][column], kPanelWidth * static_cast<double>(column), kPanelHeight * static_cast<double>(row));
+    }
+  }
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:g}\" height=\"{1:g}\" viewBox=\"0 0 {0:g} {1:g}\" "
+      "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" "
+      "fill=\"white\"/>\n{2}</svg>\n",
+      kPanelWidth * static_cast<double>(columns), kPanelHeight * static_cast<double>(rows.size()), body);
+}
+
 std::string plot(const std::vector<Run>& runs) {
   std::vector<Row> rows;
   std::set<std::string> dtypes;
@@ -180,18 +189,10 @@ std::string plot(const std::vector<Run>& runs) {
     }
   }
   std::erase_if(rows, [](const Row& row) { return row.latency.lines.empty() && row.bandwidth.lines.empty(); });
-  std::string body;
-  double top = 0;
-  for (const Row& row : rows) {
-    if (!row.latency.lines.empty()) body += draw(row.latency, 0, top);
-    if (!row.bandwidth.lines.empty()) body += draw(row.bandwidth, kPanelWidth, top);
-    top += kPanelHeight;
-  }
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:g}\" height=\"{1:g}\" viewBox=\"0 0 {0:g} {1:g}\" "
-      "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" "
-      "fill=\"white\"/>\n{2}</svg>\n",
-      2 * kPanelWidth, top, body);
+  std::vector<std::vector<Panel>> panels;
+  for (const Row& row : rows)
+    panels.push_back({row.latency, row.bandwidth});
+  return draw(panels);
 }
 
 } // namespace goss::bench

@@ -84,8 +84,7 @@ int runRank(const std::vector<Options>& runs, goss_comm_t comm, const PeerMaker&
   return 1;
 }
 
-int runThreads(const std::vector<Options>& runs) {
-  const Options& options = runs.front();
+int onThreads(const Options& options, const std::function<int(goss_comm_t)>& run) {
   goss_unique_id id;
   check(goss_unique_id_create(&id), "goss_unique_id_create");
   std::atomic<int> status{0};
@@ -97,7 +96,7 @@ int runThreads(const std::vector<Options>& runs) {
       config.unique_id = &id;
       goss_comm_t comm = nullptr;
       check(goss_comm_create(&config, &comm), "goss_comm_create");
-      status |= runRank(runs, comm, uncompressedMaker(options));
+      status |= run(comm);
     } catch (const std::exception& error) {
       fmt::print(stderr, "goss-bench: rank {}: {}\n", thread, error.what());
       status = 1;
@@ -128,15 +127,15 @@ int runMpiComparison(const std::vector<Options>& runs) {
   return status;
 }
 
-int runProcess(const std::vector<Options>& runs) {
-  const Options& options = runs.front();
+} // namespace
+
+int onEveryRank(const Options& options, const std::function<int(goss_comm_t)>& body) {
+  if (options.threads > 0) return onThreads(options, body);
   const goss_config config = makeConfig(options);
   goss_comm_t comm = nullptr;
   check(goss_comm_create(&config, &comm), "goss_comm_create");
-  return runRank(runs, comm, options.compare == "gloo" ? PeerMaker(makeGlooEngine) : uncompressedMaker(options));
+  return body(comm);
 }
-
-} // namespace
 
 int runWorld(const std::vector<Options>& runs) {
   const Options& options = runs.front();
@@ -150,9 +149,9 @@ int runWorld(const std::vector<Options>& runs) {
       throw std::invalid_argument(
           "--compare needs ranks that are processes; start it with mpirun instead of --threads");
     }
-    return options.threads > 0        ? runThreads(runs)
-           : options.compare == "mpi" ? runMpiComparison(runs)
-                                      : runProcess(runs);
+    if (options.compare == "mpi") return runMpiComparison(runs);
+    const PeerMaker peer = options.compare == "gloo" ? PeerMaker(makeGlooEngine) : uncompressedMaker(options);
+    return onEveryRank(options, [&](goss_comm_t comm) { return runRank(runs, comm, peer); });
   } catch (const std::exception& error) {
     fmt::print(stderr, "goss-bench: {}\n", error.what());
     return 1;

@@ -77,6 +77,24 @@ grep -q '^# Geometric mean of 25 ratios: 1.000' "$work/out" || fail "compare: me
 if timeout 60 "$bench" compare "$work/all.json" "$work/all.csv" >"$work/out" 2>"$work/err"; then fail "compare took a CSV file"; fi
 grep -q 'all.csv: line 1 is no row' "$work/err" || fail "compare: what is wrong is not named"
 
+# Gossip: one-peer exponential is exact after two rounds of four ranks, a ring is not; four bits are fewer bytes and drift.
+timeout 60 "$bench" gossip --threads 4 --topology "ring,one-peer-exponential,torus:3x3" --codec none,int4 --rounds 4 -n 1000 \
+  --json "$work/gossip.json" --csv "$work/gossip.csv" --plot "$work/gossip.svg" >"$work/out" 2>"$work/err" || fail "gossip"
+[ "$(grep -c '^# torus:3x3 with .* is left out: ' "$work/out")" -eq 2 ] || fail "gossip: a topology of other ranks is not named"
+[ "$(wc -l <"$work/gossip.json")" -eq 16 ] || fail "gossip: JSON"
+[ "$(wc -l <"$work/gossip.csv")" -eq 5 ] || fail "gossip: CSV"
+[ "$(grep -c '<polyline' "$work/gossip.svg")" -eq 12 ] || fail "gossip: the picture has not two lines in three panels of two codecs"
+python3 - "$work/gossip.json" <<'END' >"$work/out" 2>"$work/err" || fail "gossip: figures"
+import json, sys
+rows = {(row["topology"], row["codec"], row["round"]): row for row in map(json.loads, open(sys.argv[1]))}
+plain = rows["one-peer-exponential", "none", 2]
+assert plain["distance"] < 1e-6 and plain["drift"] < 1e-6 and plain["bytes"] == 8000, plain
+assert 0.3 < rows["ring", "none", 1]["distance"] < 0.4, rows["ring", "none", 1]  # its matrix has the eigenvalues 1, 1/3, 1/3, -1/3
+coarse = rows["ring", "int4", 4]
+assert coarse["drift"] > 1e-3 and coarse["bytes"] < rows["ring", "none", 4]["bytes"] / 6, coarse
+assert coarse["seconds"] > rows["ring", "int4", 3]["seconds"] > 0
+END
+
 # A mistake is named even where something else is missing; every command says its version.
 if timeout 60 "$bench" --nosuch >"$work/out" 2>"$work/err"; then fail "--nosuch was accepted"; fi
 grep -q -e '--nosuch' "$work/err" || fail "--nosuch is not named"
