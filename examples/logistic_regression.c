@@ -1,11 +1,10 @@
 /* Trains logistic regression on every rank's own data, kept together by a synchronizer that a string chooses:
- *   mpirun -np 4 example_logistic_regression diloco:h=10     (or slowmo:h=10) */
+ *   mpirun -np 4 example_logistic_regression diloco:h=10     (or choco:gamma=0.5,codec=int8, or moshpit:dims=2x2) */
 #include <gossamer/sync.h>
 #include <math.h>
 #include <stdio.h>
 
 enum { kInputs = 8, kSamples = 200, kSteps = 200 };
-
 #define TRY(call) \
   if ((call) != GOSS_SUCCESS) return fprintf(stderr, "%s\n", goss_last_error()), 1
 
@@ -23,8 +22,7 @@ static double gradient_of(const float* weights, float* gradient, int rank) {
   for (int i = 0; i < kSamples; ++i) {
     float x[kInputs], z = 0, side = 0;
     for (int j = 0; j < kInputs; ++j) {
-      x[j] = uniform(&state);
-      z += weights[j] * x[j];
+      z += weights[j] * (x[j] = uniform(&state));
       side += (float)(j % 3 - 1) * x[j];
     }
     const float y = side > 0 ? 1.0f : -1.0f, p = 1.0f / (1.0f + expf(y * z)); /* p: of the wrong label */
@@ -40,7 +38,7 @@ int main(int argc, char** argv) {
   const char* spec = argc > 1 ? argv[1] : "diloco:h=10";
   goss_comm_t comm;
   goss_sync_t sync;
-  int32_t rank;
+  int rank;
   TRY(goss_comm_create(NULL, &comm));
   TRY(goss_comm_rank(comm, &rank));
   TRY(goss_sync_create(comm, spec, &sync));

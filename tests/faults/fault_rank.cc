@@ -6,6 +6,8 @@
 // windows of such messages, not to their end: each says "ready" when it has begun to wait for ones that never come.
 // With "window" each adds to the memory of all others, averages with them, and waits for that; with "window-of-last" to
 // the memory of the last rank alone.
+// With "adpsgd" it makes steps of that synchronizer, says "alive" from time to time, and after the failure goes on with
+// those that are left: the last line is "went on".
 // With "checked" (scripts/faults) it looks at every result, says "wrong" when one is, and "alive" from time to time; a
 // fourth word is what the last rank does after a while, having said "fault": "mismatch", "abort", or "leave", which
 // destroys the communicator and waits to be killed.
@@ -14,12 +16,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "gossamer/sync.h"
 #include "gossamer/window.h"
 
 namespace {
@@ -89,6 +93,54 @@ void say(const std::string& line) {
   std::fflush(stdout);
 }
 
+/// A synchronizer of pair averages over one vector.
+goss_sync_t inPairs(goss_comm_t comm, std::vector<float>& x) {
+  goss_sync_t sync = nullptr;
+  goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+  tensor.name = "x";
+  tensor.parameter = x.data();
+  tensor.count = x.size();
+  const bool made = goss_sync_create(comm, "adpsgd", &sync) == GOSS_SUCCESS &&
+                    goss_sync_register(sync, &tensor, nullptr) == GOSS_SUCCESS && goss_sync_start(sync) == GOSS_SUCCESS;
+  if (!made) say(std::string("no synchronizer: ") + goss_last_error());
+  return sync;
+}
+
+/// Steps until one fails, and 10 of 1/8 each with the ranks that are left, from their mean on.
+void trainInPairs(goss_comm_t comm, std::size_t count) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<float> x(count);
+  goss_sync_t sync = inPairs(comm, x);
+  Clock::time_point said = Clock::now();
+  for (long i = 0; goss_sync_step(sync) == GOSS_SUCCESS; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (i == 3) say("ready");
+    if (i < 3 || Clock::now() - said < std::chrono::milliseconds(20)) continue;
+    said = Clock::now();
+    say("alive");
+  }
+  say(std::string("failed ") + goss_last_error());
+  goss_sync_destroy(sync);
+  goss_comm_t rest = nullptr;
+  if (goss_comm_shrink(comm, nullptr, &rest) != GOSS_SUCCESS) return say(goss_last_error());
+  std::int32_t rank = 0;
+  (void)goss_comm_rank(rest, &rank);
+  std::fill(x.begin(), x.end(), static_cast<float>(rank));
+  (void)goss_all_reduce(rest, x.data(), x.data(), count, GOSS_FLOAT32, GOSS_AVG, nullptr, nullptr);
+  const float mean = x[0];
+  sync = inPairs(rest, x);
+  for (int step = 0; step < 10; ++step) {
+    for (float& value : x)
+      value += 0.125F;
+    (void)goss_sync_step(sync);
+  }
+  const goss_status status = goss_sync_finish(sync);
+  const bool right = status == GOSS_SUCCESS && std::abs(x[0] - mean - 1.25F) < 1e-4F;
+  say(right ? "went on" : std::string("wrong: ") + goss_last_error());
+  goss_sync_destroy(sync);
+  goss_comm_destroy(rest);
+}
+
 /// The last rank's fault. Only a mismatch has a status.
 goss_status misbehave(goss_comm_t comm, const std::string& fault, std::vector<float>& vector) {
   say("fault");
@@ -142,6 +194,11 @@ int main(int argc, char** argv) {
   if (manner == "messages" || manner == "window" || of_last) {
     const goss_status status = manner == "messages" ? exchange(comm, count) : accessWindow(comm, count, of_last);
     std::printf("failed %d %s\n", status, goss_last_error());
+    goss_comm_destroy(comm);
+    return 0;
+  }
+  if (manner == "adpsgd") {
+    trainInPairs(comm, count);
     goss_comm_destroy(comm);
     return 0;
   }

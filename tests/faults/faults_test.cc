@@ -142,6 +142,30 @@ TEST_P(Faults, StoppedTargetOfAWindowIsNamedAtTheDeadline) {
   world.rank(2).signal(SIGKILL);
 }
 
+// A step of adpsgd waits for nobody, so a rank that is stopped costs the others its averages alone.
+TEST_P(Faults, RanksThatAverageInPairsGoOnBesideAStoppedOneAndAfterAKilledOne) {
+  RunningWorld world(GetParam(), 1000, 60000, 3, "adpsgd");
+  world.awaitReady();
+  world.rank(1).signal(SIGSTOP);
+  for (int line = 0; line < 60; ++line) { // of 20 ms and more
+    ASSERT_EQ(world.rank(0).readLine(20s).value_or("nothing"), "alive");
+    ASSERT_EQ(world.rank(2).readLine(20s).value_or("nothing"), "alive");
+  }
+  world.rank(1).signal(SIGCONT);
+  for (int line = 0; line < 5; ++line)
+    ASSERT_EQ(world.rank(1).readLine(20s).value_or("nothing"), "alive");
+  world.rank(1).signal(SIGKILL);
+  for (const int rank : {0, 2}) {
+    std::string line = "alive";
+    while (line == "alive")
+      line = world.rank(rank).readLine(20s).value_or("nothing");
+    EXPECT_THAT(line, StartsWith("failed "));
+    EXPECT_THAT(line, HasSubstr("rank 1"));
+    EXPECT_EQ(world.rank(rank).readLine(20s).value_or("nothing"), "went on");
+    EXPECT_EQ(world.rank(rank).wait(10s), 0);
+  }
+}
+
 // Ranks that write into each other's results: one that is killed, or stopped for a while, at any moment.
 TEST(FaultsOfLentMemory, NobodyWritesIntoAResultWhoseCallHasFailed) {
   constexpr std::size_t kCount = 8U << 20;

@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <numbers>
+#include <utility>
+#include <vector>
 
+#include "base/split_mix.h"
 #include "topology/analysis.h"
 #include "topology/topology.h"
 
@@ -84,6 +87,45 @@ TEST(Theory, FullGridsAreExactAfterTheirDimensionsAndOthersKeepTheMean) {
   const Analysis missing = analyse(made("grid:4x4", 14));
   EXPECT_FALSE(missing.exact_after.has_value());
   EXPECT_TRUE(missing.row_stochastic && missing.column_stochastic && missing.connected);
+}
+
+// Ryabinin et al. 2021, theorem 1: N ranks in r random groups; a round leaves (r - 1) / N + r / N^2 of the variance or
+// less. Ranks that take random places in the library's grid of equal groups are left (r - 1) / (N - 1).
+TEST(Theory, RandomGroupsLeaveWhatMoshpitsBoundAllows) {
+  constexpr int kRanks = 64, kGroups = 8, kRounds = 2, kTrials = 4000;
+  const Topology grid = made("grid:8x8", kRanks);
+  base::SplitMix64 random(1);
+  double left = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<double> x(kRanks);
+    double mean = 0, before = 0, after = 0;
+    for (double& value : x) {
+      value = static_cast<double>(random.next() >> 11) * 0x1p-53;
+      mean += value / kRanks;
+    }
+    for (const double value : x)
+      before += (value - mean) * (value - mean);
+    for (int round = 0; round < kRounds; ++round) {
+      for (std::size_t i = kRanks; i > 1; --i)
+        std::swap(x[i - 1], x[random.below(i)]);
+      std::vector<double> next(kRanks);
+      for (int rank = 0; rank < kRanks; ++rank) {
+        const Neighborhood mine = grid.neighborhood(0, rank);
+        double& value = next[static_cast<std::size_t>(rank)] = mine.self_weight * x[static_cast<std::size_t>(rank)];
+        for (const Neighbor& source : mine.sources)
+          value += source.weight * x[static_cast<std::size_t>(source.rank)];
+      }
+      x = next;
+    }
+    for (const double value : x)
+      after += (value - mean) * (value - mean);
+    left += after / before / kTrials;
+  }
+  const double bound = std::pow((kGroups - 1.0) / kRanks + kGroups / std::pow(kRanks, 2), kRounds);
+  EXPECT_NEAR(bound, 1.239e-2, 1e-5);
+  // A trial leaves about as much as half of the mean more or less, so 4000 of them 1 % of it.
+  EXPECT_LE(left, 1.03 * bound);
+  EXPECT_NEAR(left, std::pow((kGroups - 1.0) / (kRanks - 1), kRounds), 0.03 * bound);
 }
 
 TEST(Topology, EveryFamilyIsConnectedAndDoublyStochastic) {
