@@ -36,8 +36,12 @@ Schedule Hierarchical::plan(const PlanRequest& request) const {
 }
 
 Symmetry Hierarchical::symmetry(const PlanRequest& request) const {
-  const Symmetry groups = outer_->symmetry(request.size / request.group_size);
-  return {groups.period * request.group_size, groups.exclusive_or};
+  const int count = request.size / request.group_size;
+  const Symmetry groups = outer_->symmetry(count);
+  const bool alike = inner_->symmetry(request.group_size).period == 1;
+  if (groups.period == 0 && !alike) return {};
+  const int blocks_groups = groups.period > 0 ? groups.period : count;
+  return {blocks_groups * request.group_size, groups.exclusive_or, alike ? request.group_size : 1};
 }
 
 std::uint64_t Hierarchical::wireElements(const PlanRequest& request, std::span<const std::uint64_t> chunk_elems) const {

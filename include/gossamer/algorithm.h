@@ -43,10 +43,13 @@ struct AlgorithmTraits {
 /// How the schedules of all ranks follow from those of the first `period` ranks. The ranks are blocks of `period`
 /// consecutive ones, and rank i of block b has the steps, dependencies and numbers of chunks of rank i of block 0; the
 /// peer in block c of a step is in block c + b, modulo the number of blocks, or in block c xor b. Which chunks a step
-/// moves may differ.
+/// moves may differ. Where `local` is given, blocks consist of so many consecutive ranks a group, and rank j of each
+/// group also has the steps of the group's first rank: a peer that is rank k of its group is rank k + j there, modulo
+/// `local`.
 struct Symmetry {
   int period = 0;            ///< Divides the number of ranks; 0: ranks do not follow from one another.
   bool exclusive_or = false; ///< Then the number of blocks is a power of two.
+  int local = 1;             ///< Divides the period.
 };
 
 /// Stateless, pure and safe for concurrent use.

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "call/tag.h"
+#include "planner/planned_ranks.h"
 #include "schedule/placement.h"
 #include "schedule/simulator.h"
 
@@ -42,8 +43,6 @@ constexpr double kHeldUpLoss = 0.12;
 /// Steps of all simulated ranks together that one simulation may have: where links repeat, and where each differs.
 constexpr std::uint64_t kMaxStepsAlike = 8'000;
 constexpr std::uint64_t kMaxSteps = 40'000;
-/// Among so few ranks on shared nodes all are simulated, because at a node's port they do not all meet the same others.
-constexpr int kFewRanks = 32;
 /// A pipeline with more steps is simulated for its first blocks only; from then on each takes as long as the one
 /// before.
 constexpr std::uint64_t kMaxPipelineSteps = 2'000;
@@ -53,98 +52,47 @@ constexpr std::uint32_t kFirstBlocks = 8;
 constexpr std::uint64_t kStepBudget = 400'000;
 /// Additional steps for candidates that cannot win, when the caller wants to see their prices.
 constexpr std::uint64_t kThoroughStepBudget = 4'000'000;
-
-std::uint64_t stepsOf(const std::vector<Schedule>& schedules) {
-  std::uint64_t steps = 0;
-  for (const Schedule& schedule : schedules)
-    steps += schedule.steps.size();
-  return steps;
-}
-
-/// The largest message, in bytes of an unfragmented run.
-std::uint64_t largestMessage(const std::vector<Schedule>& schedules, const Shape& shape) {
-  std::uint64_t largest = 0;
-  for (const Schedule& schedule : schedules) {
-    const schedule::Layout layout(schedule, shape);
-    for (const Step& step : schedule.steps) {
-      if (step.kind != StepKind::send) continue;
-      std::uint64_t elems = 0;
-      for (const Slot slot : schedule.slotsOf(step.targets))
-        elems += layout.extentOf(slot).count_elems;
-      largest = std::max(largest, elems * shape.element_bytes);
-    }
-  }
-  return largest;
-}
-
-bool hasOneReceiver(const Schedule& schedule) {
-  int receiver = -1;
-  for (const Step& step : schedule.steps) {
-    if (step.kind != StepKind::send) continue;
-    if (receiver >= 0 && step.peer != receiver) return false;
-    receiver = step.peer;
-  }
-  return true;
-}
-
-/// How the candidate's ranks follow from one another over these links, which repeat after `links_period` ranks.
-Symmetry symmetryOf(const Question& question, const Candidate& candidate, const Links& links, int links_period) {
-  if (links_period > 1 && links.size() <= kFewRanks) return {};
-  // Whether results diverge depends on all ranks, and blocks of an order or of weights differ.
-  if (question.compressed || !candidate.order.empty() || !candidate.weights.empty()) return {};
-  Symmetry symmetry = candidate.algorithm->symmetry(requestFor(question, candidate, links.size(), 0));
-  if (symmetry.period == 0) return {};
-  const int period = std::lcm(symmetry.period, links_period);
-  const bool divides = !symmetry.exclusive_or || std::has_single_bit(static_cast<unsigned>(period / symmetry.period));
-  if (period >= links.size() || !divides) return {};
-  symmetry.period = period;
-  return symmetry;
-}
-
-/// The schedules of all ranks, or of the first that stand for all; empty where a lossy codec would lose more with every
-/// rank, or results would differ between ranks.
-std::vector<Schedule> planAll(const Question& question, const Candidate& candidate, const Links& links,
-                              const Symmetry& symmetry = {}) {
-  std::vector<Schedule> schedules;
-  for (int rank = 0; rank < (symmetry.period > 0 ? symmetry.period : links.size()); ++rank) {
-    schedule::Compressed made = scheduleFor(question, candidate, links, rank);
-    if (made.requantizes && !question.may_requantize) return {};
-    schedules.push_back(std::move(made.schedule));
-  }
-  const bool same = !question.compressed || question.collective != Collective::allReduce;
-  return same || !schedule::resultsDiverge(schedules) ? std::move(schedules) : std::vector<Schedule>();
-}
-
-Links firstRanks(const Links& links, int size) {
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return links.subset(ranks);
-}
+/// Where ranks are interchangeable, a candidate of which more ranks than this must be simulated is estimated first,
+/// from the prices of so few ranks, or of more if their steps are few, and of a half and a quarter of them; and it is
+/// not simulated at all when the estimate is kFarOff times the best price.
+constexpr std::size_t kFewSimulated = 16;
+constexpr std::uint32_t kStepsForEstimate = 600;
+constexpr double kFarOff = 1.25;
+/// Where one rank stands for all, the prices of more steps follow from so many ranks, a half and a quarter of them.
+constexpr std::uint64_t kMaxStepsOfOne = 1'200;
+constexpr int kRanksOfOne = 128;
+/// Schedules of more ranks are not made to count their steps.
+constexpr int kMaxPlannedRanks = 128;
 
 /// The search for one question. Keeps the budget and the best price so far.
 class Search {
  public:
-  Search(const Question& question, const Links& links)
+  Search(const Question& question, const Links& links, Effort effort = Effort::choose, PriceMemo* memo = nullptr)
       : question_(question),
         links_(links),
+        effort_(effort),
+        memo_(question.compressed ? nullptr : memo),
         size_(links.size()),
         uniform_(links.uniform()),
         period_(links.period()),
         max_steps_(period_ < size_ ? kMaxStepsAlike : kMaxSteps) {}
 
-  std::vector<Candidate> run(std::span<const Algorithm* const> algorithms, Effort effort) {
+  std::vector<Candidate> run(std::span<const Algorithm* const> algorithms) {
+    std::vector<Candidate> variants;
+    for (const Algorithm* algorithm : algorithms) {
+      for (Candidate& variant : legalVariants(question_, *algorithm, links_))
+        variants.push_back(std::move(variant));
+    }
+    const std::vector<Outcome> outcomes = priceAll(variants);
     std::vector<Candidate> found;
     std::vector<std::size_t> pruned;
-    for (const Algorithm* algorithm : algorithms) {
-      for (Candidate& variant : legalVariants(question_, *algorithm, links_)) {
-        pruned_ = false;
-        if (!price(variant)) continue;
-        if (pruned_) pruned.push_back(found.size());
-        found.push_back(std::move(variant));
-      }
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (outcomes[i] == Outcome::failed) continue;
+      if (outcomes[i] == Outcome::pruned) pruned.push_back(found.size());
+      found.push_back(std::move(variants[i]));
     }
-    if (effort == Effort::thorough) refine(found, pruned);
-    confirm(found, effort);
+    if (effort_ == Effort::thorough) refine(found, pruned);
+    confirm(found);
     return found;
   }
 
@@ -155,6 +103,79 @@ class Search {
   }
 
  private:
+  enum class Outcome : std::uint8_t { failed, priced, pruned };
+
+  /// Prices what is cheap to simulate, then the others by their estimates, so that most of these are not simulated.
+  std::vector<Outcome> priceAll(std::vector<Candidate>& variants) {
+    std::vector<Outcome> outcomes(variants.size(), Outcome::failed);
+    const auto priceOne = [&](std::size_t i) {
+      pruned_ = false;
+      if (price(variants[i])) outcomes[i] = pruned_ ? Outcome::pruned : Outcome::priced;
+    };
+    std::vector<std::pair<double, std::size_t>> estimates;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (isCostly(variants[i])) {
+        estimates.emplace_back(estimate(variants[i]) ? variants[i].price_s : 0, i);
+      } else {
+        priceOne(i);
+      }
+    }
+    std::sort(estimates.begin(), estimates.end());
+    for (const auto& [estimated_s, i] : estimates) {
+      if (estimated_s > kFarOff * best_s_) {
+        outcomes[i] = Outcome::pruned;
+      } else {
+        priceOne(i);
+      }
+    }
+    return outcomes;
+  }
+
+  /// Whether ranks are interchangeable, but many must be simulated.
+  [[nodiscard]] bool isCostly(const Candidate& candidate) const {
+    return effort_ == Effort::choose && uniform_ && !question_.compressed && simulatedRanks(candidate) > kFewSimulated;
+  }
+  [[nodiscard]] std::size_t simulatedRanks(const Candidate& candidate) const {
+    return schedule::ranksToSimulate(symmetryOf(candidate), size_).size();
+  }
+
+  /// Prices the candidate by few ranks. False: it cannot be.
+  bool estimate(Candidate& candidate) {
+    if (!candidate.algorithm->traits().pipelined) return extrapolate(candidate);
+    // The best number of blocks grows with the hops of the longest path, between the logarithm of the ranks and all.
+    Candidate few = candidate;
+    Candidate many = candidate;
+    few.blocks = blocksFor(std::bit_width(static_cast<unsigned>(size_)));
+    many.blocks = blocksFor(size_);
+    if (!priceByFew(few)) return false;
+    const bool both = many.blocks != few.blocks && priceByFew(many);
+    candidate = both && many.price_s < few.price_s ? std::move(many) : std::move(few);
+    return true;
+  }
+
+  bool priceByFew(Candidate& candidate) {
+    const bool all = candidate.group_size == 0 && size_ <= mostForEstimate(candidate);
+    return all ? priceBlocks(candidate) : extrapolate(candidate);
+  }
+  /// The largest number of ranks, or groups, of which all are simulated for an estimate.
+  [[nodiscard]] static int mostForEstimate(const Candidate& candidate) {
+    const std::uint32_t ranks = candidate.group_size > 0 ? 0 : kStepsForEstimate / (2 * candidate.blocks);
+    return static_cast<int>(std::max<std::uint32_t>(std::bit_floor(ranks), kFewSimulated));
+  }
+
+  /// The best number of blocks for a pipeline of so many hops, to a power of two.
+  [[nodiscard]] std::uint32_t blocksFor(int hops) const {
+    const schedule::LinkPrice& price = links_.price(0, 1);
+    const double hop_s = price.latency_s + price.overhead_s;
+    const double bytes_s = static_cast<double>(question_.bytes) / price.bandwidth_bytes_per_s;
+    const double best = hop_s > 0 ? std::sqrt(hops * bytes_s / hop_s) : 1;
+    const double most = std::max(1.0, static_cast<double>(mostBlocks()));
+    return std::bit_floor(static_cast<std::uint32_t>(std::clamp(best * 1.4, 1.0, most)));
+  }
+  [[nodiscard]] std::uint64_t mostBlocks() const {
+    return std::min<std::uint64_t>(kMaxFragments, question_.bytes / kMinBlockBytes);
+  }
+
   [[nodiscard]] Symmetry symmetryOf(const Candidate& candidate) const {
     return goss::symmetryOf(question_, candidate, links_, period_);
   }
@@ -163,17 +184,41 @@ class Search {
   }
   /// Steps of all ranks that planAll() plans, if each had as many as rank 0.
   [[nodiscard]] std::uint64_t expectedSteps(const Candidate& candidate) const {
-    const int period = symmetryOf(candidate).period;
-    return candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size() *
-           static_cast<std::uint64_t>(period > 0 ? period : size_);
+    return stepsOfOne(candidate) * simulatedRanks(candidate);
+  }
+  /// Steps of rank 0; of many ranks, as a quarter and an eighth of them suggest.
+  [[nodiscard]] std::uint64_t stepsOfOne(const Candidate& candidate) const {
+    const auto steps = [&](int size) -> std::uint64_t {
+      const PlanRequest request = requestAmong(candidate, size);
+      return candidate.algorithm->supports(request) ? candidate.algorithm->plan(request).steps.size() : 0;
+    };
+    const int group = std::max(1, candidate.group_size);
+    int groups = size_ / group;
+    int halvings = 0;
+    for (; groups > 1 && groups * group > kMaxPlannedRanks; ++halvings)
+      groups = (groups + 1) / 2;
+    const std::uint64_t some = halvings > 0 ? steps(groups * group) : 0;
+    const std::uint64_t fewer = halvings > 0 ? steps((groups + 1) / 2 * group) : 0;
+    if (fewer == 0 || some < fewer)
+      return candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size();
+    const bool grows = 2 * some > 3 * fewer;
+    return grows ? some << halvings : some + static_cast<std::uint64_t>(halvings) * (some - fewer);
+  }
+  /// The request of rank 0 of so many first ranks.
+  [[nodiscard]] PlanRequest requestAmong(const Candidate& candidate, int size) const {
+    Question question = question_;
+    question.root = 0;
+    Candidate smaller = candidate;
+    smaller.order.clear();
+    return requestFor(question, smaller, size, 0);
   }
 
   /// Prices the candidate and improves its parameters. False: it cannot be priced.
   bool price(Candidate& candidate) {
     if (candidate.algorithm->traits().pipelined) {
       if (!priceBlocks(candidate)) return false;
-      tryBlocks(candidate);
-    } else if (expectedSteps(candidate) > max_steps_) {
+      isCostly(candidate) ? searchBlocks(candidate) : tryBlocks(candidate);
+    } else if (expectedSteps(candidate) > maxStepsFor(candidate)) {
       if (!extrapolate(candidate)) return false;
     } else {
       const std::vector<Schedule> schedules = planAll(candidate);
@@ -186,8 +231,29 @@ class Search {
     return true;
   }
 
+  [[nodiscard]] std::uint64_t maxStepsFor(const Candidate& candidate) const {
+    const bool one = uniform_ && effort_ == Effort::choose && size_ > kRanksOfOne && simulatedRanks(candidate) == 1;
+    return one ? kMaxStepsOfOne : max_steps_;
+  }
+
   /// Prices the candidate with the blocks that it has.
   bool priceBlocks(Candidate& candidate) {
+    if (memo_ == nullptr || !candidate.order.empty() || !candidate.weights.empty()) return priceBlocksAnew(candidate);
+    const PriceMemo::Key key(candidate.algorithm, size_, question_.root, candidate.group_size, candidate.blocks,
+                             question_.bytes);
+    // What is known counts as spent, so that the choice does not depend on earlier questions.
+    if (const PriceMemo::Price* known = memo_->find(key)) {
+      candidate = known->candidate;
+      spent_ += known->steps;
+      return true;
+    }
+    const std::uint64_t before = spent_;
+    const bool priced = priceBlocksAnew(candidate);
+    if (priced) memo_->keep(key, {candidate, spent_ - before});
+    return priced;
+  }
+
+  bool priceBlocksAnew(Candidate& candidate) {
     const std::uint64_t steps = expectedSteps(candidate);
     if (candidate.blocks > kFirstBlocks && steps > kMaxPipelineSteps) return priceLongPipeline(candidate);
     if (steps > max_steps_) return extrapolate(candidate);
@@ -222,7 +288,7 @@ class Search {
 
   /// Prices the candidate as it stands for another question or over other links.
   bool priceAmong(const Question& question, const Links& links, Candidate& candidate) {
-    Search search(question, links);
+    Search search(question, links, effort_, memo_);
     const bool priced = search.priceBlocks(candidate);
     spent_ += search.spent_;
     return priced;
@@ -244,13 +310,13 @@ class Search {
 
   /// Simulates whole what only its first blocks made the cheapest, until nothing is cheaper; thoroughly: all that can
   /// be.
-  void confirm(std::vector<Candidate>& found, Effort effort) {
+  void confirm(std::vector<Candidate>& found) {
     const auto confirmed = [&](Candidate& candidate) {
       const bool long_pipeline = candidate.extrapolated && candidate.blocks > kFirstBlocks;
       return long_pipeline && priceAgain(candidate);
     };
     const auto cheaper = [](const Candidate& a, const Candidate& b) { return a.price_s < b.price_s; };
-    if (effort == Effort::thorough) std::for_each(found.begin(), found.end(), confirmed);
+    if (effort_ == Effort::thorough) std::for_each(found.begin(), found.end(), confirmed);
     while (!found.empty() && confirmed(*std::min_element(found.begin(), found.end(), cheaper))) {
     }
   }
@@ -305,8 +371,26 @@ class Search {
     if (trial.price_s < candidate.price_s * kWorthwhile) candidate = std::move(trial);
   }
 
+  /// From the number of blocks that the candidate has: doubles it while that gains, else halves it while that loses
+  /// little.
+  void searchBlocks(Candidate& candidate) {
+    const std::uint32_t first = candidate.blocks;
+    for (bool better = true; better && 2 * candidate.blocks <= mostBlocks() && !hopeless(candidate);) {
+      Candidate trial = candidate;
+      trial.blocks *= 2;
+      better = spent_ <= budget_ && priceBlocks(trial) && trial.price_s < candidate.price_s * kWorthwhile;
+      if (better) candidate = std::move(trial);
+    }
+    for (bool as_good = candidate.blocks == first; as_good && candidate.blocks > 1 && !hopeless(candidate);) {
+      Candidate trial = candidate;
+      trial.blocks /= 2;
+      as_good = spent_ <= budget_ && priceBlocks(trial) && trial.price_s * kWorthwhile <= candidate.price_s;
+      if (as_good) candidate = std::move(trial);
+    }
+  }
+
   void tryBlocks(Candidate& candidate) {
-    const std::uint64_t most = std::min<std::uint64_t>(kMaxFragments, question_.bytes / kMinBlockBytes);
+    const std::uint64_t most = mostBlocks();
     std::uint32_t worse = 0;
     for (std::uint32_t blocks = 2; blocks <= most && worse < 2 && !hopeless(candidate); blocks *= 2) {
       Candidate trial = candidate;
@@ -374,18 +458,28 @@ class Search {
     keepIfWorthwhile(candidate, trial);
   }
 
+  /// As smallerSizes(), where ranks are interchangeable: powers of two of groups, a half and a quarter of them.
+  [[nodiscard]] std::vector<int> fewRanks(const Candidate& candidate) const {
+    const int group = std::max(1, candidate.group_size);
+    const int most = simulatedRanks(candidate) == 1 ? kRanksOfOne : mostForEstimate(candidate);
+    std::vector<int> sizes;
+    for (int groups = std::min(most, size_ / group); groups > 1 && sizes.size() < 3; groups /= 2) {
+      groups = static_cast<int>(std::bit_floor(static_cast<unsigned>(groups)));
+      const int size = groups * group;
+      if (size < size_ && candidate.algorithm->supports(requestAmong(candidate, size))) sizes.push_back(size);
+    }
+    return sizes;
+  }
+
   /// Smaller numbers of ranks in whole groups, halved until few enough steps are left.
   [[nodiscard]] std::vector<int> smallerSizes(const Candidate& candidate) const {
+    if (uniform_ && effort_ == Effort::choose) return fewRanks(candidate);
     const int group = std::max(1, candidate.group_size);
     std::vector<int> sizes;
     for (int groups = size_ / group; groups > 1 && sizes.size() < 3;) {
       groups = (groups + 1) / 2;
       const int size = groups * group;
-      Question question = question_;
-      question.root = 0;
-      Candidate smaller = candidate;
-      smaller.order.clear();
-      const PlanRequest request = requestFor(question, smaller, size, 0);
+      const PlanRequest request = requestAmong(candidate, size);
       if (!candidate.algorithm->supports(request)) continue;
       if (candidate.algorithm->plan(request).steps.size() * static_cast<std::uint64_t>(size) <= max_steps_ / 2) {
         sizes.push_back(size);
@@ -428,6 +522,8 @@ class Search {
 
   const Question& question_;
   const Links& links_;
+  const Effort effort_;
+  PriceMemo* const memo_; ///< Null: nothing is remembered.
   const int size_;
   const bool uniform_;
   const int period_; ///< Of the links.
@@ -441,8 +537,8 @@ class Search {
 } // namespace
 
 std::vector<Candidate> priceCandidates(const Question& question, std::span<const Algorithm* const> algorithms,
-                                       const Links& links, Effort effort) {
-  return Search(question, links).run(algorithms, effort);
+                                       const Links& links, Effort effort, PriceMemo* memo) {
+  return Search(question, links, effort, memo).run(algorithms);
 }
 
 bool priceAgain(const Question& question, Candidate& candidate, const Links& links) {

@@ -3,7 +3,9 @@
 #define GOSS_LIB_PLANNER_CANDIDATES_H_
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "planner/question.h"
@@ -11,16 +13,41 @@
 namespace goss {
 
 enum class Effort : std::uint8_t {
-  choose,   ///< Variants that cannot become the cheapest keep their simplest form and its price.
-  thorough, ///< Every variant is tuned, for people who compare. The cheapest is the same.
+  choose, ///< Variants that cannot become the cheapest keep their simplest form and its price.
+  /// Every variant is tuned, for people who compare. The cheapest is the same, or among many ranks costs about as much.
+  thorough,
+};
+
+/// Prices of pipelines that were simulated over one set of links: vectors of other sizes are cut into blocks of the
+/// same sizes. One thread.
+class PriceMemo {
+ public:
+  /// Algorithm, ranks, root, group size, blocks, bytes.
+  using Key = std::tuple<const Algorithm*, int, int, int, std::uint32_t, std::uint64_t>;
+  struct Price {
+    Candidate candidate;
+    std::uint64_t steps = 0; ///< Simulated to find it.
+  };
+  /// Null: not known.
+  [[nodiscard]] const Price* find(const Key& key) const {
+    const auto found = prices_.find(key);
+    return found == prices_.end() ? nullptr : &found->second;
+  }
+  void keep(const Key& key, const Price& price) { prices_.emplace(key, price); }
+  void clear() { prices_.clear(); }
+
+ private:
+  std::map<Key, Price> prices_;
 };
 
 /// The cheapest variant of each legal algorithm, order and group size, in the order of `algorithms`: blocks, fragments
 /// and shares are chosen by trial. Pure: all ranks that pass equal arguments get the same bits. Takes a bounded number
-/// of simulated steps (a few hundred thousand; thorough: millions), whatever the number of ranks.
+/// of simulated steps (a few hundred thousand; thorough: millions), whatever the number of ranks. `memo`, of these
+/// links, saves simulations and changes nothing else.
 [[nodiscard]] std::vector<Candidate> priceCandidates(const Question& question,
                                                      std::span<const Algorithm* const> algorithms,
-                                                     const schedule::Links& links, Effort effort = Effort::choose);
+                                                     const schedule::Links& links, Effort effort = Effort::choose,
+                                                     PriceMemo* memo = nullptr);
 
 /// The price of exactly this candidate over other links, such as links without latency. Errors: internal, as
 /// schedule::simulate.

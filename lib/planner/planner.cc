@@ -99,6 +99,7 @@ void Planner::useLinks(schedule::Links links) {
   plans_.clear();
   neighbor_plans_.clear();
   choices_.clear();
+  memo_.clear();
 }
 
 Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
@@ -190,14 +191,14 @@ Result<const Candidate*> Planner::choose(const PlanKey& key, std::uint32_t size_
   const auto known = choices_.find(CacheKeyView{packed, codecsOf(key), key.algorithm});
   if (known != choices_.end()) return &known->second;
   const std::uint64_t bytes = middleOfClass(size_class);
-  Result<std::vector<Candidate>> candidates = priced(rootless, bytes, Effort::choose);
+  Result<std::vector<Candidate>> candidates = priced(rootless, bytes, Effort::choose, &memo_);
   if (!candidates.isOk()) return candidates.status();
   Candidate& best = candidates.value()[chosen(candidates.value(), key, bytes)];
   return &choices_.emplace(CacheKey{packed, codecsOf(key), std::string(key.algorithm)}, std::move(best)).first->second;
 }
 
 Result<std::vector<Candidate>> Planner::candidates(const PlanKey& key) const {
-  return priced(key, bytesOf(key, size()), Effort::thorough);
+  return priced(key, bytesOf(key, size()), Effort::thorough, nullptr);
 }
 
 std::size_t Planner::cheapest(const std::vector<Candidate>& candidates, std::string_view among_equals) {
@@ -228,7 +229,8 @@ std::string_view Planner::algorithmWhenOversubscribed(const PlanKey& key, std::u
   return goss::algorithmWhenOversubscribed(key.collective, size(), middleOfClass(sizeClassOf(bytes)), fitsBoard(key));
 }
 
-Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const {
+Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t bytes, Effort effort,
+                                               PriceMemo* memo) const {
   assert(rootOf(key) < size());
   const Result<std::string_view> name = nameFor(key);
   if (!name.isOk()) return name.status();
@@ -248,7 +250,7 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
     }
   }
   if (effort == Effort::choose) keepTaken(algorithms, flat != nullptr, key, bytes);
-  std::vector<Candidate> candidates = priceCandidates(question, algorithms, links_, effort);
+  std::vector<Candidate> candidates = priceCandidates(question, algorithms, links_, effort, memo);
   if (flat != nullptr) candidates.push_back(onBoard(*flat, key, size(), bytes, board_bytes_));
   if (!candidates.empty()) return candidates;
   if (name.value().empty()) {

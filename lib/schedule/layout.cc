@@ -120,4 +120,12 @@ Extent Layout::extentOf(Slot slot) const {
   return {};
 }
 
+ChunkSizes::ChunkSizes(const Schedule& any, const Shape& shape, std::uint32_t fragment, std::uint32_t fragments) {
+  const Layout layout(any, shape, fragment, fragments);
+  for (std::uint32_t chunk = 0; chunk < any.chunk_count; ++chunk) {
+    input_.push_back(layout.inputChunk(chunk).count_elems);
+    output_.push_back(layout.outputChunk(chunk).count_elems);
+  }
+}
+
 } // namespace goss::schedule

@@ -60,6 +60,25 @@ class Layout {
   std::uint64_t scratch_elems_ = 0;
 };
 
+/// Elements of the chunks of one fragment, which all ranks cut alike: enough where offsets do not matter.
+class ChunkSizes {
+ public:
+  ChunkSizes() = default;
+  /// `any`: the schedule of one of the ranks. The rest as for Layout.
+  ChunkSizes(const Schedule& any, const Shape& shape, std::uint32_t fragment, std::uint32_t fragments);
+
+  [[nodiscard]] std::uint64_t of(const Schedule& schedule, Slot slot) const {
+    if (slot.space == Space::payload) slot = schedule.payload_like[slot.index];
+    if (slot.space == Space::scratch) return input_[schedule.scratch_like[slot.index]];
+    return slot.space == Space::input ? input_[slot.index] : output_[slot.index];
+  }
+  friend bool operator==(const ChunkSizes&, const ChunkSizes&) = default;
+
+ private:
+  std::vector<std::uint64_t> input_;
+  std::vector<std::uint64_t> output_;
+};
+
 } // namespace goss::schedule
 
 #endif // GOSS_LIB_SCHEDULE_LAYOUT_H_

@@ -139,13 +139,11 @@ void Links::setNode(std::span<const int> ranks, const NodePrice& price) {
 Links Links::subset(std::span<const int> ranks) const {
   const int n = static_cast<int>(ranks.size());
   Links result(n, prices_[0], cpu_);
-  std::vector<int> members;
-  for (int node = 0; node < nodeCount(); ++node) {
-    members.clear();
-    for (int i = 0; i < n; ++i) {
-      if (nodeOf(ranks[static_cast<std::size_t>(i)]) == node) members.push_back(i);
-    }
-    if (!members.empty()) result.setNode(members, nodes_[static_cast<std::size_t>(node)]);
+  std::vector<std::vector<int>> members(nodes_.size());
+  for (int i = 0; i < n; ++i)
+    members[static_cast<std::size_t>(nodeOf(ranks[static_cast<std::size_t>(i)]))].push_back(i);
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    if (!members[node].empty()) result.setNode(members[node], nodes_[node]);
   }
   if (price_of_pair_.empty()) return result;
   for (int from = 0; from < n; ++from) {

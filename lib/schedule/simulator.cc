@@ -21,11 +21,12 @@ struct Message {
   std::uint32_t channel = 0;
 };
 
-/// The ordered pair of ranks, and the run of its messages in FIFO order. The sender is one of the simulated ranks.
+/// The ordered pair of ranks, and the run of its messages in FIFO order.
 struct Channel {
   int from = 0;
   int to = 0;
-  int to_simulated = 0; ///< The simulated rank that stands for the receiver.
+  int sender = 0;   ///< Index of the schedule of `from`.
+  int receiver = 0; ///< Index of the schedule that stands for that of `to`.
   std::uint32_t first = 0;
   std::uint32_t last = 0; ///< Index behind the last.
 };
@@ -33,7 +34,7 @@ struct Channel {
 /// The steps of all ranks in one numbering (flat step = first_step_of_rank + index), linked across ranks.
 struct Program {
   std::vector<std::uint32_t> first_step; ///< By rank; the last entry is the total.
-  std::vector<int> rank_of;              ///< By flat step, as are those below.
+  std::vector<int> schedule_of;          ///< By flat step, as are those below.
   std::vector<const Step*> step;
   std::vector<std::uint32_t> message_of; ///< kNone for local steps.
   std::vector<std::uint32_t> dependency_count;
@@ -51,7 +52,7 @@ void linkSuccessors(std::span<const Schedule> schedules, Program& program) {
   program.dependency_count = std::vector<std::uint32_t>(steps);
   const auto forEachEdge = [&](auto&& visit) {
     for (std::size_t flat = 0; flat < steps; ++flat) {
-      const auto rank = static_cast<std::size_t>(program.rank_of[flat]);
+      const auto rank = static_cast<std::size_t>(program.schedule_of[flat]);
       for (const std::uint32_t before : schedules[rank].dependenciesOf(*program.step[flat])) {
         visit(program.first_step[rank] + before, static_cast<std::uint32_t>(flat));
       }
@@ -78,25 +79,44 @@ struct End {
   }
 };
 
-/// Where the simulated ranks are one block of all: the rank from which the receiver's stand-in gets what `rank` sends
-/// to `peer`.
-int seenFrom(int rank, int peer, std::span<const Schedule> schedules, const Symmetry& symmetry) {
-  const int period = static_cast<int>(schedules.size());
-  const int blocks = schedules[0].size / period;
-  const int block = peer / period;
-  return (symmetry.exclusive_or ? block : (blocks - block) % blocks) * period + rank;
-}
+/// Which simulated rank stands for another, and whom that one sees.
+class StandIns {
+ public:
+  StandIns(const Symmetry& symmetry, int size)
+      : period_(symmetry.period > 0 ? symmetry.period : size),
+        local_(symmetry.local),
+        blocks_(size / period_),
+        exclusive_or_(symmetry.exclusive_or) {}
+
+  /// Index of the schedule that stands for that of `rank`.
+  [[nodiscard]] int indexOf(int rank) const { return rank % period_ / local_; }
+  /// The rank from which the stand-in of `peer` gets what the simulated `rank` sends to `peer`.
+  [[nodiscard]] int seenFrom(int rank, int peer) const {
+    const int block = peer / period_;
+    const int opposite = exclusive_or_ ? block : (blocks_ - block) % blocks_;
+    return opposite * period_ + rank + (local_ - peer % local_) % local_;
+  }
+
+ private:
+  int period_;
+  int local_;
+  int blocks_;
+  bool exclusive_or_;
+};
 
 Status matchMessages(std::span<const Schedule> schedules, const Symmetry& symmetry, Program& program) {
   const auto size = static_cast<std::uint64_t>(schedules[0].size);
+  const StandIns stand_ins(symmetry, schedules[0].size);
   std::vector<End> sends;
   std::vector<End> recvs;
   for (std::uint32_t flat = 0; flat < program.step.size(); ++flat) {
     const Step& step = *program.step[flat];
-    const int self = program.rank_of[flat];
+    const int self = program.schedule_of[flat];
     if (step.kind == StepKind::send) {
-      const auto from = static_cast<std::uint64_t>(seenFrom(self, step.peer, schedules, symmetry));
-      sends.push_back({from * size + static_cast<std::uint64_t>(step.peer) % schedules.size(), step.ordinal, flat});
+      const int from = stand_ins.seenFrom(schedules[static_cast<std::size_t>(self)].rank, step.peer);
+      sends.push_back(
+          {static_cast<std::uint64_t>(from) * size + static_cast<std::uint64_t>(stand_ins.indexOf(step.peer)),
+           step.ordinal, flat});
     }
     if (isRecv(step))
       recvs.push_back(
@@ -109,16 +129,18 @@ Status matchMessages(std::span<const Schedule> schedules, const Symmetry& symmet
     if (fits) continue;
     const bool send_alone = i >= recvs.size() || (i < sends.size() && sends[i] < recvs[i]);
     const End& end = send_alone ? sends[i] : recvs[i];
-    return Status::error(GOSS_ERR_INTERNAL,
-                         fmt::format("{} for {} ranks: {} {} of the channel from rank {} to rank {} meets no {}",
-                                     schedules[0].algorithm, size, send_alone ? "send" : "receive", end.ordinal,
-                                     end.channel / size, end.channel % size, send_alone ? "receive" : "send"));
+    return Status::error(
+        GOSS_ERR_INTERNAL,
+        fmt::format("{} for {} ranks: {} {} of the channel from rank {} to rank {} meets no {}", schedules[0].algorithm,
+                    size, send_alone ? "send" : "receive", end.ordinal, end.channel / size,
+                    schedules[end.channel % size].rank, send_alone ? "receive" : "send"));
   }
   for (std::uint32_t i = 0; i < sends.size(); ++i) {
     if (i == 0 || sends[i].channel != sends[i - 1].channel) {
       const std::uint32_t send = sends[i].step;
-      program.channels.push_back(
-          {program.rank_of[send], program.step[send]->peer, static_cast<int>(sends[i].channel % size), i, i});
+      const int sender = program.schedule_of[send];
+      program.channels.push_back({schedules[static_cast<std::size_t>(sender)].rank, program.step[send]->peer, sender,
+                                  static_cast<int>(sends[i].channel % size), i, i});
     }
     ++program.channels.back().last;
     program.messages.push_back({sends[i].step, recvs[i].step, static_cast<std::uint32_t>(program.channels.size() - 1)});
@@ -131,11 +153,11 @@ Status matchMessages(std::span<const Schedule> schedules, const Symmetry& symmet
 Result<Program> compile(std::span<const Schedule> schedules, const Symmetry& symmetry) {
   Program program;
   program.first_step.push_back(0);
-  for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
-    assert(schedules[rank].rank == static_cast<int>(rank) && schedules[rank].size == schedules[0].size);
-    for (const Step& step : schedules[rank].steps) {
+  for (std::size_t index = 0; index < schedules.size(); ++index) {
+    assert(schedules[index].size == schedules[0].size);
+    for (const Step& step : schedules[index].steps) {
       program.step.push_back(&step);
-      program.rank_of.push_back(static_cast<int>(rank));
+      program.schedule_of.push_back(static_cast<int>(index));
     }
     program.first_step.push_back(static_cast<std::uint32_t>(program.step.size()));
   }
@@ -222,25 +244,36 @@ class Simulator {
   using SendKey = std::uint64_t;
   using SendQueue = std::priority_queue<SendKey, std::vector<SendKey>, std::greater<>>;
 
-  FragmentState newFragment(const Shape& shape, std::uint32_t index) const {
-    FragmentState fragment;
-    fragment.waits_for = program_.dependency_count;
-    for (std::uint32_t& count : fragment.waits_for)
-      ++count;
-    fragment.bytes.reserve(program_.step.size());
+  /// Bytes that each step of a fragment moves.
+  [[nodiscard]] std::vector<double> bytesOfSteps(const ChunkSizes& sizes, const Shape& shape) const {
+    std::vector<double> result;
+    result.reserve(program_.step.size());
     for (const Schedule& schedule : schedules_) {
-      const Layout layout(schedule, shape, index, options_.fragments);
       for (const Step& step : schedule.steps) {
         std::uint64_t elems = 0;
         for (const Slot slot : schedule.slotsOf(step.targets))
-          elems += layout.extentOf(slot).count_elems;
+          elems += sizes.of(schedule, slot);
         double bytes = static_cast<double>(elems * shape.element_bytes);
         const bool moves =
             (step.kind == StepKind::send || isRecv(step) || step.kind == StepKind::reduce) && step.targets.count > 0;
         if (moves && schedule.slotsOf(step.targets)[0].space == Space::payload) bytes *= options_.codec.payload_ratio;
         if (step.kind == StepKind::encode) bytes /= step.targets.count; // The second target is the same chunk again.
-        fragment.bytes.push_back(bytes);
+        result.push_back(bytes);
       }
+    }
+    return result;
+  }
+
+  FragmentState newFragment(const Shape& shape, std::uint32_t index) {
+    FragmentState fragment;
+    fragment.waits_for = program_.dependency_count;
+    for (std::uint32_t& count : fragment.waits_for)
+      ++count;
+    const ChunkSizes sizes(schedules_[0], shape, index, options_.fragments);
+    const bool as_before = index > 0 && sizes == sizes_;
+    fragment.bytes = as_before ? fragments_[index - 1].bytes : bytesOfSteps(sizes, shape);
+    sizes_ = sizes;
+    for (const Schedule& schedule : schedules_) {
       fragment.steps_left.push_back(static_cast<std::uint32_t>(schedule.steps.size()));
       if (!schedule.steps.empty()) ++fragment.ranks_left;
     }
@@ -298,7 +331,7 @@ class Simulator {
 
   [[nodiscard]] double localSeconds(std::uint32_t f, std::uint32_t s) const {
     const Step& step = *program_.step[s];
-    const Schedule& schedule = schedules_[static_cast<std::size_t>(program_.rank_of[s])];
+    const Schedule& schedule = schedules_[static_cast<std::size_t>(program_.schedule_of[s])];
     const CpuPrice& cpu = links_.cpu();
     const double bytes = fragments_[f].bytes[s];
     if (step.kind == StepKind::encode || step.kind == StepKind::decode) return codecSeconds(step, schedule, bytes);
@@ -327,9 +360,9 @@ class Simulator {
   }
 
   void compute(double time, std::uint32_t f, std::uint32_t s, double seconds) {
-    double& cpu_free = cpu_free_[static_cast<std::size_t>(program_.rank_of[s])];
+    double& cpu_free = cpu_free_[static_cast<std::size_t>(program_.schedule_of[s])];
     cpu_free = std::max(time, cpu_free) + seconds;
-    cpu_busy_[static_cast<std::size_t>(program_.rank_of[s])] += seconds;
+    cpu_busy_[static_cast<std::size_t>(program_.schedule_of[s])] += seconds;
     push(cpu_free, What::complete, f, s);
   }
 
@@ -355,23 +388,23 @@ class Simulator {
   void enqueue(double time, std::uint32_t f, std::uint32_t m) {
     const Message& message = program_.messages[m];
     const Channel& channel = program_.channels[message.channel];
-    const auto queue = static_cast<std::uint32_t>(2 * channel.from + (crossesNodes(channel) ? 1 : 0));
+    const auto queue = static_cast<std::uint32_t>(2 * channel.sender + (crossesNodes(channel) ? 1 : 0));
     queues_[queue].push(SendKey{f} << 32 | message.send);
     if (sending_[queue]) return;
     sending_[queue] = true;
     push(time, What::sendNext, 0, queue);
   }
 
-  /// The port that `rank` uses for this channel, and how long `bytes` occupy it.
+  /// The port that a simulated rank uses for this channel, and how long `bytes` occupy it.
   struct Port {
     std::size_t index;
     double seconds;
   };
-  [[nodiscard]] Port portOf(int rank, bool crosses, double node_bytes_per_s, double bytes, double flow_s) const {
-    const auto r = static_cast<std::size_t>(rank);
+  [[nodiscard]] Port portOf(int schedule, bool crosses, double node_bytes_per_s, double bytes, double flow_s) const {
+    const auto r = static_cast<std::size_t>(schedule);
     if (!crosses) return {r, flow_s};
     if (node_bytes_per_s <= 0) return {size_ + r, flow_s};
-    return {2 * size_ + static_cast<std::size_t>(links_.nodeOf(rank)), bytes / node_bytes_per_s};
+    return {2 * size_ + static_cast<std::size_t>(links_.nodeOf(schedules_[r].rank)), bytes / node_bytes_per_s};
   }
 
   void sendNext(double time, std::uint32_t queue) {
@@ -389,17 +422,17 @@ class Simulator {
     const double bytes = fragments_[f].bytes[s];
     const double flow_s = bytes / price.bandwidth_bytes_per_s;
     const Port up =
-        portOf(channel.from, crosses, links_.node(links_.nodeOf(channel.from)).up_bytes_per_s, bytes, flow_s);
+        portOf(channel.sender, crosses, links_.node(links_.nodeOf(channel.from)).up_bytes_per_s, bytes, flow_s);
     const Port down =
-        portOf(channel.to_simulated, crosses, links_.node(links_.nodeOf(channel.to)).down_bytes_per_s, bytes, flow_s);
+        portOf(channel.receiver, crosses, links_.node(links_.nodeOf(channel.to)).down_bytes_per_s, bytes, flow_s);
 
     double start = std::max(time, up_free_[up.index]);
     if (price.sender_bytes_per_s > 0) {
-      double& cpu_free = cpu_free_[static_cast<std::size_t>(channel.from)];
+      double& cpu_free = cpu_free_[static_cast<std::size_t>(channel.sender)];
       const double seconds = bytes / price.sender_bytes_per_s + price.overhead_s;
       start = std::max(start, cpu_free);
       cpu_free = start + seconds;
-      cpu_busy_[static_cast<std::size_t>(channel.from)] += seconds;
+      cpu_busy_[static_cast<std::size_t>(channel.sender)] += seconds;
     }
     up_free_[up.index] = start + up.seconds;
     up_busy_[up.index] += up.seconds;
@@ -413,7 +446,7 @@ class Simulator {
     down_free_[down.index] = down_end;
     const double arrival = std::max(down_end, flow_start + price.latency_s + std::max(flow_s, up.seconds));
 
-    RankTraffic& traffic = result_.ranks[static_cast<std::size_t>(channel.from)];
+    RankTraffic& traffic = result_.ranks[static_cast<std::size_t>(channel.sender)];
     traffic.bytes_sent += static_cast<std::uint64_t>(bytes);
     ++traffic.messages_sent;
     const double port_free = start + up.seconds + price.overhead_s;
@@ -439,7 +472,7 @@ class Simulator {
 
   void complete(double time, std::uint32_t f, std::uint32_t s) {
     FragmentState& fragment = fragments_[f];
-    const auto rank = static_cast<std::uint32_t>(program_.rank_of[s]);
+    const auto rank = static_cast<std::uint32_t>(program_.schedule_of[s]);
     for (std::uint32_t i = program_.first_successor[s]; i < program_.first_successor[s + 1]; ++i) {
       release(time, f, program_.successors[i]);
     }
@@ -455,9 +488,10 @@ class Simulator {
   [[nodiscard]] Status stuck(const FragmentState& fragment) const {
     for (std::size_t rank = 0; rank < size_; ++rank) {
       if (fragment.steps_left[rank] == 0) continue;
-      return Status::error(GOSS_ERR_INTERNAL,
-                           fmt::format("{} for {} ranks never ends: {} steps of rank {} wait for each other",
-                                       schedules_[0].algorithm, size_, fragment.steps_left[rank], rank));
+      return Status::error(
+          GOSS_ERR_INTERNAL,
+          fmt::format("{} for {} ranks never ends: {} steps of rank {} wait for each other", schedules_[0].algorithm,
+                      links_.size(), fragment.steps_left[rank], schedules_[rank].rank));
     }
     return Status::ok();
   }
@@ -479,7 +513,7 @@ class Simulator {
     for (std::size_t rank = 0; rank < size_; ++rank) {
       if (result_.ranks[rank].finish_s <= result_.finish_s) continue;
       result_.finish_s = result_.ranks[rank].finish_s;
-      result_.critical_rank = static_cast<int>(rank);
+      result_.critical_rank = schedules_[rank].rank;
     }
     result_.least_s =
         scale() * std::max({longest(up_busy_), longest(down_busy_), longest(cpu_busy_), longest(flow_busy_)});
@@ -507,6 +541,7 @@ class Simulator {
   SimulationOptions options_;
   std::size_t size_;
   std::vector<FragmentState> fragments_;
+  ChunkSizes sizes_;              ///< Of the last of the fragments.
   std::vector<double> up_free_;   ///< By port, as are the next: when it is free again.
   std::vector<double> down_free_; ///< By port.
   std::vector<double> cpu_free_;  ///< By rank.
@@ -525,10 +560,17 @@ class Simulator {
 
 } // namespace
 
+std::vector<int> ranksToSimulate(const Symmetry& symmetry, int size) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < (symmetry.period > 0 ? symmetry.period : size); rank += symmetry.local)
+    ranks.push_back(rank);
+  return ranks;
+}
+
 Result<Simulation> simulate(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
                             const SimulationOptions& options) {
   assert(!schedules.empty() && links.size() == schedules[0].size && options.fragments >= 1);
-  assert(static_cast<int>(schedules.size()) == (options.symmetry.period > 0 ? options.symmetry.period : links.size()));
+  assert(schedules.size() == ranksToSimulate(options.symmetry, links.size()).size());
   Result<Program> program = compile(schedules, options.symmetry);
   if (!program.isOk()) return program.status();
   return Simulator(program.value(), schedules, shape, links, options).run();

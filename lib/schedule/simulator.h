@@ -5,7 +5,8 @@
 /// leave one after the other, in program order where several wait, each holding the port for bytes / port bandwidth +
 /// overhead; the flows of a pair and the port of the receiver are first-come first-served. Steps that combine or copy
 /// bytes share the rank's one processor. Where ranks follow from one another (Symmetry), those of one block stand for
-/// all: what one of them sends to another block, it receives at that time from the opposite one. Not modelled: incast,
+/// all: what one of them sends to another block, it receives at that time from the opposite one; and so within the
+/// groups of a block. Not modelled: incast,
 /// oversubscribed switches, caches, more ranks than cores.
 #ifndef GOSS_LIB_SCHEDULE_SIMULATOR_H_
 #define GOSS_LIB_SCHEDULE_SIMULATOR_H_
@@ -37,10 +38,13 @@ struct SimulationOptions {
   /// these. >= 2.
   std::uint32_t detailed_fragments = 16;
   CodecPrice codec = {}; ///< Used by compressed schedules.
-  /// With a period only the schedules of so many first ranks are given, and links repeat after as many, or after a
-  /// part.
+  /// With a period only the schedules of the ranks() below are given. Links repeat after the period, or after a part of
+  /// it, and are equal within groups of `local` ranks.
   Symmetry symmetry = {};
 };
+
+/// The ranks, of `size`, whose schedules stand for those of all.
+[[nodiscard]] std::vector<int> ranksToSimulate(const Symmetry& symmetry, int size);
 
 struct RankTraffic {
   std::uint64_t bytes_sent = 0;
@@ -56,10 +60,10 @@ struct Simulation {
   std::vector<RankTraffic> ranks; ///< Those whose schedules are given.
 };
 
-/// schedules[r] is rank r's, for all ranks or a block of them (SimulationOptions::symmetry); all of one collective and
-/// size == links.size(). Pure and deterministic: the same bits on
-/// every machine with IEEE doubles, so that ranks plan alike without communicating. O(m log m) for m steps. Errors:
-/// internal, when a send has no receive, or the schedules wait for each other in a circle; the text names where.
+/// The schedules are those of ranksToSimulate(), of one collective and size == links.size(). Pure and deterministic:
+/// the same bits on every machine with IEEE doubles, so that ranks plan alike without communicating. O(m log m) for m
+/// steps. Errors: internal, when a send has no receive, or the schedules wait for each other in a circle; the text
+/// names where.
 Result<Simulation> simulate(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
                             const SimulationOptions& options = {});
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "collectives/catalogue.h"
+#include "schedule/contract.h"
 #include "tests/support/quick.h"
 
 namespace goss {
@@ -455,6 +456,54 @@ TEST_F(PlannerTest, ThoroughPricesKeepTheChoiceAndCutEveryPipeline) {
     EXPECT_LE(thorough[i].price_s, quick[i].price_s) << quick[i].algorithm->name();
     if (thorough[i].algorithm->name() == "double-binary-tree") {
       EXPECT_GT(thorough[i].blocks, 4u);
+    }
+  }
+}
+
+/// The least price of all candidates, each simulated whole, pipelines also with half as many blocks and, if these keep
+/// 4 KiB, twice as many.
+double leastPrice(const Question& question, const std::vector<Candidate>& candidates, const Links& links) {
+  double least_s = 1e300;
+  for (const Candidate& candidate : candidates) {
+    const std::uint32_t blocks = candidate.blocks;
+    for (const std::uint32_t tried : {blocks / 2, blocks, 2 * blocks}) {
+      const bool other = tried != blocks;
+      const bool pipelined = candidate.algorithm->traits().pipelined;
+      if (other && (!pipelined || tried == 0 || question.bytes / tried < 4 * kKiB)) continue;
+      Candidate trial = candidate;
+      trial.blocks = tried;
+      const Result<double> price_s = priceOver(question, trial, links);
+      EXPECT_TRUE(price_s.isOk()) << candidate.algorithm->name();
+      if (price_s.isOk()) least_s = std::min(least_s, price_s.value());
+    }
+  }
+  return least_s;
+}
+
+// Most candidates among many ranks are only estimated.
+TEST_F(PlannerTest, AmongManyRanksTheChoiceCostsLittleMoreThanTheCheapest) {
+  constexpr Collective kPipelined[] = {Collective::allReduce, Collective::reduce, Collective::broadcast};
+  for (const std::string_view network : {"shm", "tcp", "lan10g"}) {
+    for (const int size : {20, 33, 64}) {
+      if (size > test::fullOr(64, 20)) break;
+      const Links links = builtIn(network, size);
+      PriceMemo memo;
+      for (const Collective collective : kPipelined) {
+        for (const std::uint64_t bytes : {std::uint64_t{8}, 16 * kKiB, 256 * kKiB}) {
+          const Question question{collective, 0, false, bytes};
+          std::vector<const Algorithm*> algorithms = catalogue_.of(collective);
+          std::erase_if(algorithms, [](const Algorithm* one) { return one->name() == "flat"; });
+          const auto priced = priceCandidates(question, algorithms, links, Effort::choose, &memo);
+          const Candidate& chosen = priced[Planner::cheapest(priced)];
+          const double price_s = priceOver(question, chosen, links).value();
+          // Planner::cheapest() gives 3 % to simple algorithms, and twice as many blocks must gain 2 %.
+          EXPECT_LE(price_s, 1.1 * leastPrice(question, priced, links))
+              << network << ", " << size << " ranks, " << schedule::nameOf(collective) << " of " << bytes
+              << " bytes: " << chosen.algorithm->name() << " in " << chosen.blocks << " blocks";
+          const auto anew = priceCandidates(question, algorithms, links);
+          EXPECT_EQ(anew[Planner::cheapest(anew)].price_s, chosen.price_s) << "what is remembered changes nothing";
+        }
+      }
     }
   }
 }

@@ -13,15 +13,20 @@ namespace {
 using schedule::Links;
 using test::fullOr;
 
-/// The rank that stands `blocks` blocks further.
-int moved(int rank, int block, const Symmetry& symmetry, int size) {
+/// The rank that stands for `rank`.
+int standIn(int rank, const Symmetry& symmetry) { return rank % symmetry.period / symmetry.local * symmetry.local; }
+
+/// What `rank` is for the rank `other`, if it is that for other's stand-in.
+int moved(int rank, int other, const Symmetry& symmetry, int size) {
   const int count = size / symmetry.period;
   const int from = rank / symmetry.period;
+  const int block = other / symmetry.period;
   const int to = symmetry.exclusive_or ? from ^ block : (from + block) % count;
-  return to * symmetry.period + rank % symmetry.period;
+  const int local = (rank + other) % symmetry.local;
+  return to * symmetry.period + standIn(rank, symmetry) + local;
 }
 
-void expectAlike(const Schedule& first, const Schedule& other, int block, const Symmetry& symmetry) {
+void expectAlike(const Schedule& first, const Schedule& other, const Symmetry& symmetry) {
   ASSERT_EQ(first.steps.size(), other.steps.size());
   for (std::size_t i = 0; i < first.steps.size(); ++i) {
     const Step& a = first.steps[i];
@@ -30,7 +35,7 @@ void expectAlike(const Schedule& first, const Schedule& other, int block, const 
     ASSERT_EQ(a.ordinal, b.ordinal) << "step " << i;
     ASSERT_EQ(a.targets.count, b.targets.count) << "step " << i;
     ASSERT_EQ(a.sources.count, b.sources.count) << "step " << i;
-    ASSERT_EQ(a.peer < 0 ? a.peer : moved(a.peer, block, symmetry, first.size), b.peer) << "step " << i;
+    ASSERT_EQ(a.peer < 0 ? a.peer : moved(a.peer, other.rank, symmetry, first.size), b.peer) << "step " << i;
     const auto of_a = first.dependenciesOf(a);
     const auto of_b = other.dependenciesOf(b);
     ASSERT_TRUE(std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end())) << "step " << i;
@@ -65,9 +70,10 @@ TEST(Symmetry, IsThatOfTheSchedules) {
                                       << candidate.group_size);
       ++found;
       ASSERT_EQ(size % symmetry.period, 0);
-      for (int rank = symmetry.period; rank < size; ++rank) {
+      ASSERT_EQ(symmetry.period % symmetry.local, 0);
+      for (int rank = 1; rank < size; ++rank) {
         const auto plan = [&](int of) { return candidate.algorithm->plan(requestFor(question, candidate, size, of)); };
-        expectAlike(plan(rank % symmetry.period), plan(rank), rank / symmetry.period, symmetry);
+        expectAlike(plan(standIn(rank, symmetry)), plan(rank), symmetry);
         if (testing::Test::HasFatalFailure()) return;
       }
     });

@@ -1,0 +1,86 @@
+#include "planner/planned_ranks.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "schedule/compress.h"
+#include "schedule/simulator.h"
+
+namespace goss {
+
+namespace {
+
+using schedule::Links;
+using schedule::Shape;
+
+/// Among so few ranks on shared nodes all are simulated, because at a node's port they do not all meet the same others.
+constexpr int kFewRanks = 32;
+
+} // namespace
+
+std::uint64_t stepsOf(const std::vector<Schedule>& schedules) {
+  std::uint64_t steps = 0;
+  for (const Schedule& schedule : schedules)
+    steps += schedule.steps.size();
+  return steps;
+}
+
+std::uint64_t largestMessage(const std::vector<Schedule>& schedules, const Shape& shape) {
+  std::uint64_t largest = 0;
+  const schedule::ChunkSizes sizes(schedules[0], shape, 0, 1);
+  for (const Schedule& schedule : schedules) {
+    for (const Step& step : schedule.steps) {
+      if (step.kind != StepKind::send) continue;
+      std::uint64_t elems = 0;
+      for (const Slot slot : schedule.slotsOf(step.targets))
+        elems += sizes.of(schedule, slot);
+      largest = std::max(largest, elems * shape.element_bytes);
+    }
+  }
+  return largest;
+}
+
+bool hasOneReceiver(const Schedule& schedule) {
+  int receiver = -1;
+  for (const Step& step : schedule.steps) {
+    if (step.kind != StepKind::send) continue;
+    if (receiver >= 0 && step.peer != receiver) return false;
+    receiver = step.peer;
+  }
+  return true;
+}
+
+Symmetry symmetryOf(const Question& question, const Candidate& candidate, const Links& links, int links_period) {
+  if (links_period > 1 && links.size() <= kFewRanks) return {};
+  // Whether results diverge depends on all ranks, and blocks of an order or of weights differ.
+  if (question.compressed || !candidate.order.empty() || !candidate.weights.empty()) return {};
+  Symmetry symmetry = candidate.algorithm->symmetry(requestFor(question, candidate, links.size(), 0));
+  if (symmetry.period == 0) return {};
+  const int period = std::lcm(symmetry.period, links_period);
+  const bool divides = !symmetry.exclusive_or || std::has_single_bit(static_cast<unsigned>(period / symmetry.period));
+  if (links_period > 1) symmetry.local = 1; // Ranks of a node share its port.
+  if ((period >= links.size() && symmetry.local == 1) || !divides) return {};
+  symmetry.period = period;
+  return symmetry;
+}
+
+std::vector<Schedule> planAll(const Question& question, const Candidate& candidate, const Links& links,
+                              const Symmetry& symmetry) {
+  std::vector<Schedule> schedules;
+  for (const int rank : schedule::ranksToSimulate(symmetry, links.size())) {
+    schedule::Compressed made = scheduleFor(question, candidate, links, rank);
+    if (made.requantizes && !question.may_requantize) return {};
+    schedules.push_back(std::move(made.schedule));
+  }
+  const bool same = !question.compressed || question.collective != Collective::allReduce;
+  return same || !schedule::resultsDiverge(schedules) ? std::move(schedules) : std::vector<Schedule>();
+}
+
+Links firstRanks(const Links& links, int size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return links.subset(ranks);
+}
+
+} // namespace goss
