@@ -70,6 +70,7 @@ TEST(Options, HelpIsAnAnswerAndWrongFlagsAreErrors) {
   EXPECT_THAT(help.text, HasSubstr("--weight-decay"));
   for (const std::vector<const char*>& wrong : std::vector<std::vector<const char*>>{{"--nonsense"},
                                                                                      {"--backend", "gpu"},
+                                                                                     {"--optimizer", "sgd"},
                                                                                      {"--device", "cuda:"},
                                                                                      {"--device", "gpu0"},
                                                                                      {"--steps"},

@@ -32,6 +32,14 @@ TEST(TrainingLoop, LossFallsFromThatOfGuessing) {
   EXPECT_LT(result.validation, 2.94);
 }
 
+TEST(TrainingLoop, MuonTrainsAndTakesOtherSteps) {
+  TrainOptions options = smallOptions(30);
+  options.optimizer = "muon";
+  const RunResult result = runAlone(options);
+  EXPECT_LT(result.losses.back(), 2.94);
+  EXPECT_NE(result.losses, runAlone(smallOptions(30)).losses);
+}
+
 TEST(TrainingLoop, RunsAreReproducibleAndDependOnTheSeed) {
   TrainOptions options = smallOptions(3);
   const RunResult first = runAlone(options);
@@ -40,9 +48,15 @@ TEST(TrainingLoop, RunsAreReproducibleAndDependOnTheSeed) {
   EXPECT_NE(runAlone(options).losses, first.losses);
 }
 
-TEST(TrainingLoop, ARunStoppedAfterEveryStepEndsAsOneThatNeverStopped) {
+/// The optimizer's name.
+class StoppedRun : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, StoppedRun, testing::Values("adamw", "muon"));
+
+TEST_P(StoppedRun, AfterEveryStepEndsAsOneThatNeverStopped) {
   const TemporaryDirectory directory;
   TrainOptions options = smallOptions(8);
+  options.optimizer = GetParam();
   const RunResult whole = runAlone(options);
   options.checkpoint = directory / "run";
   options.resume = true;

@@ -39,7 +39,7 @@ const TrainOptions& checked(const TrainOptions& options, const Dataset& data, co
 ReplicaEngine::ReplicaEngine(const TrainOptions& options, const Dataset& data, Group& group, Ops& ops, Report& report)
     : StepEngine(TrainingRun(checked(options, data, group), data, group, ops, report)),
       model_(options.model, options.micro_batch, ops),
-      optimizer_(adamwOf(options), model_.table(), ops),
+      optimizer_(optimizerOf(options), model_.table(), ops),
       share_(shareOf(options.batch / options.micro_batch, ranksOf(group), static_cast<std::size_t>(group.rank()))),
       tree_(ops, model_.table().count(), share_.count()),
       host_parameters_(ops.isHostMemory() ? 0 : model_.table().count()),

@@ -13,9 +13,9 @@
 
 #include "trainer/base/share.h"
 #include "trainer/loop/step_engine.h"
-#include "trainer/model/adamw.h"
 #include "trainer/model/gpt.h"
 #include "trainer/model/gradient_tree.h"
+#include "trainer/model/optimizer.h"
 #include "trainer/ranks/replicas.h"
 
 namespace goss::trainer {
@@ -75,7 +75,7 @@ class ReplicaEngine : public StepEngine {
                                   bool with_gradient);
 
   Gpt model_;
-  Adamw optimizer_;
+  Optimizer optimizer_;
   Share share_; // this rank's share of the micro-batches of a step
   GradientTree tree_;
   std::vector<float> host_parameters_; // [count] a copy, when the backend's memory is not the host's

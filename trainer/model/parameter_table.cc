@@ -79,6 +79,7 @@ void ParameterTable::addBlock(const ModelConfig& config, std::size_t layer) {
   const std::size_t channels = config.channels;
   const float residual_std = kInitStd / std::sqrt(2.0f * static_cast<float>(config.layers));
   const auto name = [layer](const char* tensor) { return fmt::format("h.{}.{}", layer, tensor); };
+  const std::size_t first = parameters_.size();
   BlockOffsets block{};
   block.ln1_weight = add(name("ln_1.weight"), {channels}, 0.0f, 1.0f);
   block.ln1_bias = add(name("ln_1.bias"), {channels}, 0.0f);
@@ -92,6 +93,8 @@ void ParameterTable::addBlock(const ModelConfig& config, std::size_t layer) {
   block.fc_bias = add(name("mlp.c_fc.bias"), {4 * channels}, 0.0f);
   block.out_weight = add(name("mlp.c_proj.weight"), {4 * channels, channels}, residual_std);
   block.out_bias = add(name("mlp.c_proj.bias"), {channels}, 0.0f);
+  for (std::size_t i = first; i < parameters_.size(); ++i)
+    parameters_[i].is_in_block = true;
   blocks_.push_back(block);
 }
 

@@ -20,7 +20,9 @@ struct Parameter {
   int layer = 0;         // the block; embeddings are in the first layer, the last layer norm comes after all
   float init_std = 0.0f; // normal(0, init_std); 0: constant init_value
   float init_value = 0.0f;
-  [[nodiscard]] bool isMatrix() const { return shape.size() > 1; } // matrices decay, vectors do not
+  bool is_in_block = false;
+  [[nodiscard]] bool isMatrix() const { return shape.size() > 1; }          // matrices decay, vectors do not
+  [[nodiscard]] bool isHidden() const { return is_in_block && isMatrix(); } // from channels to channels
 };
 
 /// Offsets of the tensors of one block.

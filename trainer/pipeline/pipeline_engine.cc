@@ -49,7 +49,7 @@ PipelineRankSetup setupOf(const TrainOptions& o, const PipelineGrid& grid) {
           grid.owned(),
           o.micro_batch,
           o.batch / o.micro_batch / static_cast<std::size_t>(grid.replicas()),
-          adamwOf(o)};
+          optimizerOf(o)};
 }
 
 /// Calls `body(whole, own, count)` with the offsets of each tensor of `own` in both tables.

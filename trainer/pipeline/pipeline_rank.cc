@@ -16,7 +16,7 @@ StageRange stageRange(const ModelConfig& config, int stages, int stage) {
 PipelineRank::Stage::Stage(const PipelineRankSetup& setup, int stage, Ops& ops)
     : number(stage),
       model(setup.model, stageRange(setup.model, setup.stages, stage), setup.micro_batch, ops),
-      optimizer(setup.adamw, model.table(), ops),
+      optimizer(setup.optimizer, model.table(), ops),
       tree(ops, model.ownCount(), setup.micro_batches),
       embedding_tree(ops, model.range().is_first ? model.embeddingCount() : 1, setup.micro_batches),
       gradient(ops, model.table().count()) {}

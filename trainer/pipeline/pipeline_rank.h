@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/model/adamw.h"
 #include "trainer/model/gradient_tree.h"
+#include "trainer/model/optimizer.h"
 #include "trainer/model/stage_model.h"
 
 namespace goss::trainer {
@@ -24,7 +24,7 @@ struct PipelineRankSetup {
   std::vector<int> owned;        // this rank's stages, ascending
   std::size_t micro_batch = 1;   // samples of a micro-batch
   std::size_t micro_batches = 1; // micro-batches of a step
-  AdamwConfig adamw;
+  OptimizerConfig optimizer;
 };
 
 /// Layers [first, last) of stage `stage` of `stages`: as even as they divide, the larger shares first.
@@ -38,7 +38,7 @@ class PipelineRank {
     Stage(const PipelineRankSetup& setup, int number, Ops& ops);
     int number;
     StageModel model;
-    Adamw optimizer;
+    Optimizer optimizer;
     GradientTree tree;           // sums of everything but the token embedding
     GradientTree embedding_tree; // sums of the token embedding; one element where another stage has it
     Buffer<float> gradient;      // [table().count()] the sum over the step

@@ -35,10 +35,14 @@ void addTrainingFlags(CommandLine& line, TrainOptions& o) {
   line.option("--steps", o.steps, "optimiser steps").group("Training");
   line.option("--batch", o.batch, "samples a step, over all ranks").group("Training");
   line.option("--micro-batch", o.micro_batch, "samples a pass; must divide --batch").group("Training");
-  line.option("--lr", o.lr, "peak learning rate of AdamW").group("Training");
+  line.option("--lr", o.lr, "peak learning rate").group("Training");
   line.option("--final-lr", o.final_lr, "learning rate at the end, as a fraction of --lr").group("Training");
   line.option("--warmup", o.warmup, "steps of linear warm-up before the cosine").group("Training");
   line.option("--weight-decay", o.weight_decay, "of matrices").group("Training");
+  line.option("--optimizer", o.optimizer, "adamw, or muon: Muon for the matrices of blocks, AdamW for the rest")
+      .oneOf({"adamw", "muon"})
+      .group("Training");
+  line.option("--muon-momentum", o.muon_momentum, "part of Muon's momentum that a step keeps").group("Training");
   line.option("--beta1", o.beta1, "part of AdamW's first moment that a step keeps").group("Training");
   line.option("--beta2", o.beta2, "the same of its second moment").group("Training");
   line.option("--adam-eps", o.adam_eps, "added to the root of AdamW's second moment").group("Training");
@@ -127,6 +131,8 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   require(o.adam_eps > 0 && o.adam_eps <= 1, "--adam-eps must be above 0 and at most 1");
   require(o.beta1 >= 0 && o.beta1 < 1, "--beta1 must be at least 0 and below 1");
   require(o.beta2 >= 0 && o.beta2 < 1, "--beta2 must be at least 0 and below 1");
+  require(o.optimizer == "adamw" || o.optimizer == "muon", "--optimizer is adamw or muon");
+  require(o.muon_momentum >= 0 && o.muon_momentum < 1, "--muon-momentum must be at least 0 and below 1");
   require(o.clip >= 0, "--clip must not be negative");
   require(o.time_limit_s >= 0, "--time-limit must not be negative");
   require(!o.sync.empty(), "--sync must not be empty");
@@ -201,6 +207,7 @@ std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerp
                           {"data", fmt::format("{:016x}", data_fingerprint)}};
   if (o.beta1 != TrainOptions().beta1) settings["beta1"] = o.beta1;
   if (o.beta2 != TrainOptions().beta2) settings["beta2"] = o.beta2;
+  if (o.optimizer != "adamw") settings["optimizer"] = fmt::format("{} {}", o.optimizer, o.muon_momentum);
   if (o.backend != "cpu") settings["backend"] = o.backend; // other backends round differently
   // Stages alone change no bit; these settings do.
   const bool is_unflushed = o.schedule == "pipedream" || o.schedule == "2bw" || o.schedule.ends_with(".csv");

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "trainer/model/adamw.h"
 #include "trainer/model/model_config.h"
+#include "trainer/model/optimizer.h"
 
 namespace goss::trainer {
 
@@ -26,6 +26,8 @@ struct TrainOptions {
   double adam_eps = 1e-8;
   double beta1 = 0.9; // of AdamW's first moment
   double beta2 = 0.95;
+  std::string optimizer = "adamw"; // adamw, or muon for the matrices of blocks
+  double muon_momentum = 0.95;
   double clip = 1.0; // bound of the global gradient norm; 0: off
   std::uint64_t seed = 1;
   double time_limit_s = 0;  // stop cleanly after the step in which it passes; 0: off
@@ -66,7 +68,9 @@ struct TrainOptions {
 void checkTrainOptions(const TrainOptions& options, std::size_t ranks);
 
 /// The optimiser's settings.
-inline AdamwConfig adamwOf(const TrainOptions& o) { return {o.beta1, o.beta2, o.adam_eps, o.weight_decay}; }
+inline OptimizerConfig optimizerOf(const TrainOptions& o) {
+  return {o.beta1, o.beta2, o.adam_eps, o.weight_decay, o.optimizer == "muon", o.muon_momentum};
+}
 
 /// How many times as long as its computation a step of `rank` takes, from --slow; 1 for other ranks. Throws Error if
 /// the text is no list of RANK:FACTOR.

@@ -80,7 +80,7 @@ class Emulation {
  private:
   PipelineRankSetup setup() const {
     PipelineRankSetup setup{options_.model, stages_, {}, samples_, micro_batches_, {}};
-    setup.adamw = {.eps = options_.adam_eps, .weight_decay = options_.weight_decay};
+    setup.optimizer = {.eps = options_.adam_eps, .weight_decay = options_.weight_decay};
     for (int stage = 0; stage < stages_; ++stage)
       setup.owned.push_back(stage);
     return setup;

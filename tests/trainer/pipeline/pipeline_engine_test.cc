@@ -112,6 +112,17 @@ TEST(PipelineEngine, IslandsOfPipelinesHaveTheBitsOfIslandsOfSingleProcesses) {
   }
 }
 
+TEST(PipelineEngine, MuonOfStagesHasTheBitsOfTheWholeModels) {
+  TrainOptions options = pipelineOptions(2, "1f1b");
+  options.optimizer = "muon";
+  const RunResult alone = runAlone(withoutPipeline(options));
+  expectSameRun(runPipeline(2, options), alone);
+  EXPECT_NE(alone.losses, runAlone(withoutPipeline(pipelineOptions(2, "1f1b"))).losses);
+  options.sync = "diloco:h=2";
+  options.islands = 2;
+  expectSameRun(runPipeline(4, options), runTwoIslands(options));
+}
+
 TEST(PipelineEngine, DemoMovesEveryWeightByTheLearningRateAlongSigns) {
   TrainOptions options = pipelineOptions(2, "1f1b");
   options.steps = 1;

@@ -129,7 +129,7 @@ class Emulation {
   Rule rule_;
   CpuOps ops_;
   Gpt model_;
-  Adamw optimizer_;
+  Optimizer optimizer_;
   LrSchedule schedule_;
   std::size_t per_pipeline_;
   std::vector<std::vector<float>> history_; // since the pipeline was last empty
