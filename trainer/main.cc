@@ -54,7 +54,7 @@ void train(TrainOptions options, DataParallel& group) {
   if (options.model.vocab == 0) options.model.vocab = data.isText() ? kByteVocab : kGpt2Vocab;
   options.sync = syncOfRun(options);
   const std::unique_ptr<Ops> ops = makeOps(options.backend, options.device);
-  Report report(group.rank() == 0, options.log);
+  Report report(group.rank() == 0, options.log, options.csv);
   if (options.pipeline != 0) {
     PipelineEngine engine(options, data, group, group.comm(), *ops, report);
     TrainingLoop loop(engine);

@@ -44,13 +44,18 @@ TEST(Corpus, VerseReferencesAreStripped) {
 TEST(Corpus, TokenFilesAreDecodedWithAllBitsOfATokenAndItsByteOrder) {
   const std::vector<std::uint16_t> tokens = {0, 1, 255, 256, 50256, 65535};
   EXPECT_TRUE(isTokenFile(tokenFile(tokens)));
-  EXPECT_EQ(decodeTokenFile(tokenFile(tokens), "x.bin"), tokens);
-  EXPECT_TRUE(decodeTokenFile(tokenFile({}), "x.bin").empty());
+  const std::string file = tokenFile(tokens);
+  std::vector<std::uint16_t> read(tokens.size());
+  const Tokens decoded({{tokensOfFile(file, "x.bin"), 2}}, nullptr);
+  ASSERT_EQ(decoded.size(), tokens.size());
+  decoded.copy(0, std::span(read));
+  EXPECT_EQ(read, tokens);
+  EXPECT_TRUE(tokensOfFile(tokenFile({}), "x.bin").empty());
 }
 
 TEST(Corpus, DamagedTokenFilesAreRefusedWithTheirNameAndTheReason) {
   const std::string good = tokenFile({1, 2, 3});
-  const auto refusal = [](const std::string& bytes) { return errorOf([&] { decodeTokenFile(bytes, "x.bin"); }); };
+  const auto refusal = [](const std::string& bytes) { return errorOf([&] { tokensOfFile(bytes, "x.bin"); }); };
   EXPECT_THAT(refusal(good.substr(0, 1023)), AllOf(HasSubstr("x.bin"), HasSubstr("header")));
   EXPECT_THAT(refusal(good.substr(0, good.size() - 1)), AllOf(HasSubstr("x.bin"), HasSubstr("says 3 tokens")));
   EXPECT_THAT(refusal(good + "x"), AllOf(HasSubstr("x.bin"), HasSubstr("damaged")));
@@ -63,27 +68,84 @@ TEST(Corpus, DamagedTokenFilesAreRefusedWithTheirNameAndTheReason) {
 TEST(Dataset, FilesAreTakenForTextUnlessTheyStartWithTheMagicOfTokens) {
   const TemporaryDirectory directory;
   writeBytes(directory / "text", "hello\xff");
-  const Dataset text = Dataset::load(directory / "text");
+  const Dataset text = Dataset::load({directory / "text"});
   EXPECT_TRUE(text.isText());
   EXPECT_EQ(text.training().size(), 6u);
   EXPECT_EQ(text.training()[5], 255);
   writeBytes(directory / "tokens", tokenFile({50256, 7}));
-  const Dataset tokens = Dataset::load(directory / "tokens");
+  const Dataset tokens = Dataset::load({directory / "tokens"});
   EXPECT_FALSE(tokens.isText());
   EXPECT_EQ(tokens.training()[0], 50256);
   // The GPT-2 model magic is no token file; as text it is accepted, as any bytes are.
   writeBytes(directory / "other", tokenFile({1}, 20240326));
-  EXPECT_TRUE(Dataset::load(directory / "other").isText());
+  EXPECT_TRUE(Dataset::load({directory / "other"}).isText());
 }
 
 TEST(Dataset, AMissingFileIsNamed) {
-  EXPECT_THAT(errorOf([] { Dataset::load("/nonexistent/text"); }),
+  EXPECT_THAT(errorOf([] { Dataset::load({"/nonexistent/text"}); }),
               AllOf(HasSubstr("/nonexistent/text"), HasSubstr("No such file")));
 }
 
-TEST(Dataset, ADirectoryIsRefused) {
+std::vector<std::uint16_t> copyOf(const Tokens& tokens) {
+  std::vector<std::uint16_t> all(tokens.size());
+  tokens.copy(0, std::span(all));
+  return all;
+}
+
+void expectSameData(const Dataset& a, const Dataset& b) {
+  EXPECT_EQ(copyOf(a.training()), copyOf(b.training()));
+  EXPECT_EQ(copyOf(a.validation()), copyOf(b.validation()));
+  EXPECT_EQ(a.fingerprint(), b.fingerprint());
+}
+
+TEST(Dataset, SeveralFilesAreOneBehindTheOther) {
   const TemporaryDirectory directory;
-  EXPECT_THAT(errorOf([&] { Dataset::load(directory / ""); }), HasSubstr("directory"));
+  std::string text;
+  std::vector<std::uint16_t> tokens;
+  for (int i = 0; i < 100; ++i) {
+    text.push_back(static_cast<char>(i * 7));
+    tokens.push_back(static_cast<std::uint16_t>(i * 700));
+  }
+  const auto numbers = [&](std::size_t first, std::size_t count) {
+    const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(first);
+    return tokenFile({begin, begin + static_cast<std::ptrdiff_t>(count)});
+  };
+  writeBytes(directory / "a", text.substr(0, 10));
+  writeBytes(directory / "empty", "");
+  writeBytes(directory / "b", text.substr(10));
+  expectSameData(Dataset::load({directory / "a", directory / "empty", directory / "b"}),
+                 Dataset(bytesToTokens(text), true));
+  writeBytes(directory / "1.bin", numbers(0, 33));
+  writeBytes(directory / "2.bin", numbers(33, 67));
+  expectSameData(Dataset::load({directory / "1.bin", directory / "2.bin"}), Dataset(tokens, false));
+  EXPECT_THAT(errorOf([&] {
+                Dataset::load({directory / "1.bin", directory / "a"});
+              }),
+              AllOf(HasSubstr("1.bin"), HasSubstr("/a"), HasSubstr("not both text")));
+}
+
+TEST(Dataset, WindowsCrossTheBordersOfFiles) {
+  const std::string one = "ab", two = "cde", three = "f";
+  const Tokens tokens({{one, 1}, {two, 1}, {three, 1}}, nullptr);
+  std::vector<std::int32_t> inputs(4), targets(4);
+  readWindow(tokens, 1, inputs, targets);
+  EXPECT_EQ(inputs, (std::vector<std::int32_t>{'b', 'c', 'd', 'e'}));
+  EXPECT_EQ(targets, (std::vector<std::int32_t>{'c', 'd', 'e', 'f'}));
+  EXPECT_EQ(copyOf(tokens.part(2, 3).part(1, 2)), (std::vector<std::uint16_t>{'d', 'e'}));
+}
+
+TEST(Dataset, AFolderStandsForItsFilesByName) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory / "data/inner");
+  EXPECT_THAT(errorOf([&] { Dataset::load({directory / "data"}); }), HasSubstr("has no files"));
+  writeBytes(directory / "data/2", "second");
+  writeBytes(directory / "data/10", "first ");
+  writeBytes(directory / "data/inner/1", "not taken");
+  expectSameData(Dataset::load({directory / "data"}), Dataset(bytesToTokens("first second"), true));
+}
+
+TEST(Dataset, WhatCannotBeMappedIsReadToItsEnd) {
+  expectSameData(Dataset::load({"/proc/version"}), Dataset(bytesToTokens(readBytes("/proc/version")), true));
 }
 
 TEST(Dataset, TheLastTwentiethUpToAMebitokenIsHeldOut) {
@@ -116,7 +178,7 @@ TEST(Dataset, WindowsArePinned) { // a change would silently break the resumptio
 }
 
 TEST(Dataset, TargetsAreTheSuccessorsOfTheInputs) {
-  const std::vector<std::uint16_t> tokens = {5, 6, 7, 8, 9};
+  const Tokens tokens(std::vector<std::uint16_t>{5, 6, 7, 8, 9});
   std::vector<std::int32_t> inputs(3), targets(3);
   readWindow(tokens, 1, inputs, targets);
   EXPECT_EQ(inputs, (std::vector<std::int32_t>{6, 7, 8}));

@@ -24,17 +24,18 @@ TEST(Options, DefaultsMakeSense) {
 }
 
 TEST(Options, FlagsReachTheirFields) {
-  const ParsedCommandLine parsed =
-      parse({"--layers",     "3",     "--batch=32", "--micro-batch", "4",    "--lr",     "1e-3", "--data",    "x.txt",
-             "--checkpoint", "d",     "--resume",   "--adam-eps",    "1e-6", "--layers", "5",    "--backend", "aten",
-             "--device",     "cuda:1"});
+  const ParsedCommandLine parsed = parse({"--layers", "3",         "--batch=32", "--micro-batch", "4",
+                                          "--lr",     "1e-3",      "--data",     "x.txt",         "--checkpoint",
+                                          "d",        "--resume",  "--adam-eps", "1e-6",          "--layers",
+                                          "5",        "--backend", "aten",       "--device",      "cuda:1",
+                                          "--data",   "y"});
   ASSERT_TRUE(parsed.options.has_value()) << parsed.text;
   EXPECT_EQ(parsed.options->model.layers, 5u); // the last one counts
   EXPECT_EQ(parsed.options->batch, 32u);
   EXPECT_EQ(parsed.options->micro_batch, 4u);
   EXPECT_EQ(parsed.options->lr, 1e-3);
   EXPECT_EQ(parsed.options->adam_eps, 1e-6);
-  EXPECT_EQ(parsed.options->data, "x.txt");
+  EXPECT_EQ(parsed.options->data, (std::vector<std::string>{"x.txt", "y"})); // all of them count
   EXPECT_TRUE(parsed.options->resume);
   EXPECT_EQ(parsed.options->backend, "aten");
   EXPECT_EQ(parsed.options->device, "cuda:1");

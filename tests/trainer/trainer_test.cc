@@ -128,7 +128,7 @@ TEST(TrainingLoop, TheLogHasOneJsonObjectALineForEveryEvent) {
   SoloGroup group;
   {
     testing::internal::CaptureStdout();
-    Report report(true, directory / "log");
+    Report report(true, directory / "log", directory / "csv");
     ReplicaEngine engine(options, smallData(), group, ops, report);
     TrainingLoop(engine).run();
   }
@@ -145,8 +145,47 @@ TEST(TrainingLoop, TheLogHasOneJsonObjectALineForEveryEvent) {
     EXPECT_EQ(json.at("tokens"), json.at("step").get<std::size_t>() * 8 * 16);
     EXPECT_GT(json.at("tokens_per_s").get<double>(), 0);
   }
+  const std::string table = readBytes(directory / "csv");
+  EXPECT_EQ(std::ranges::count(table, '\n'), 7); // with the names of its columns
   EXPECT_THAT(events, testing::ElementsAre("start", "step", "step", "validation", "step", "step", "validation",
                                            "checkpoint", "sample"));
+}
+
+std::vector<std::string> cellsOf(const std::string& row) {
+  std::vector<std::string> cells;
+  std::size_t start = 0;
+  for (std::size_t comma = row.find(','); comma != std::string::npos; comma = row.find(',', start)) {
+    cells.push_back(row.substr(start, comma - start));
+    start = comma + 1;
+  }
+  cells.push_back(row.substr(start));
+  return cells;
+}
+
+TEST(TrainingLoop, ATableHasARowForEachStepAndValidationAndIsAppendedTo) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "csv";
+  for (const std::size_t step : {std::size_t{1}, std::size_t{2}}) { // two runs
+    testing::internal::CaptureStdout();
+    Report report(true, "", path);
+    report.begin({.total_steps = 2, .first_step = step - 1, .tokens_per_step = 128}, "{}");
+    report.step({step, 2.5, 1e-3, 0.75, 0.5});
+    report.validation(step, 2.25);
+    testing::internal::GetCapturedStdout();
+  }
+  std::istringstream lines(readBytes(path));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(lines, line);)
+    rows.push_back(cellsOf(line));
+  ASSERT_EQ(rows.size(), 5u);
+  EXPECT_EQ(rows[0], cellsOf("step,loss,validation_loss,lr,grad_norm,tokens,seconds,tokens_per_s"));
+  EXPECT_EQ(rows[1], cellsOf("1,2.5,,0.001,0.75,128,0.5,256"));
+  EXPECT_EQ(rows[2], cellsOf("1,,2.25,,,,,"));
+  EXPECT_EQ(rows[3], cellsOf("2,2.5,,0.001,0.75,256,0.5,256"));
+  writeBytes(directory / "other", "a,b\n1,2\n");
+  EXPECT_THAT(errorOf([&] { Report(true, "", directory / "other"); }), HasSubstr("give another file"));
+  EXPECT_EQ(readBytes(directory / "other"), "a,b\n1,2\n");
+  EXPECT_THAT(errorOf([&] { Report(true, "", "/dev/full"); }), HasSubstr("No space left"));
 }
 
 TEST(TrainingLoop, ALogThatCannotBeOpenedIsNamed) {

@@ -59,6 +59,11 @@ Option& Option::byteCount() {
   return *this;
 }
 
+Option& Option::repeatable() {
+  option_->take_all();
+  return *this;
+}
+
 Option& Option::delimiter(char character) {
   option_->delimiter(character);
   return *this;

@@ -43,6 +43,8 @@ class CommandLine {
     Option& check(const std::function<std::string(const std::string&)>& check);
     /// Accepts numbers of bytes with a suffix: 1K is 1024.
     Option& byteCount();
+    /// A list gets the values of every repetition, also behind lastValueHolds().
+    Option& repeatable();
     /// A list's values may stand in one argument, with this character between them.
     Option& delimiter(char character);
     /// --help shows the default.

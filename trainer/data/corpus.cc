@@ -42,14 +42,6 @@ std::string reason(int error) { return std::generic_category().message(error); }
 
 } // namespace
 
-std::string readFile(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (file == nullptr) fail("cannot open the data file {}: {}", path, reason(errno));
-  std::string bytes;
-  if (!readAll(file.get(), bytes)) fail("cannot read the data file {}: {}", path, reason(errno));
-  return bytes;
-}
-
 std::string readBible() {
   if (access(kBibleProgram, X_OK) != 0) {
     fail("the default text is not installed: run 'apt-get install bible-kjv', or give a text file with --data FILE");
@@ -88,7 +80,7 @@ std::vector<std::uint16_t> bytesToTokens(std::string_view bytes) {
 
 bool isTokenFile(std::string_view bytes) { return bytes.size() >= 4 && readU32(bytes, 0) == kTokenMagic; }
 
-std::vector<std::uint16_t> decodeTokenFile(std::string_view bytes, const std::string& path) {
+std::string_view tokensOfFile(std::string_view bytes, const std::string& path) {
   if (bytes.size() < kTokenHeaderBytes) {
     fail("{} is a token file without its header of {} bytes; it has {}", path, kTokenHeaderBytes, bytes.size());
   }
@@ -99,13 +91,7 @@ std::vector<std::uint16_t> decodeTokenFile(std::string_view bytes, const std::st
   if (const std::uint64_t want = kTokenHeaderBytes + 2 * count; bytes.size() != want) {
     fail("{} says {} tokens, which makes {} bytes, but has {}; it is damaged", path, count, want, bytes.size());
   }
-  std::vector<std::uint16_t> tokens(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto low = static_cast<unsigned char>(bytes[kTokenHeaderBytes + 2 * i]);
-    const auto high = static_cast<unsigned char>(bytes[kTokenHeaderBytes + 2 * i + 1]);
-    tokens[i] = static_cast<std::uint16_t>(low | high << 8);
-  }
-  return tokens;
+  return bytes.substr(kTokenHeaderBytes);
 }
 
 } // namespace goss::trainer

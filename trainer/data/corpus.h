@@ -1,4 +1,4 @@
-/// Reading of training data: text files, GPT-2 token files, and the default text.
+/// Formats of training data: text, GPT-2 token files, and the default text.
 #ifndef GOSS_TRAINER_DATA_CORPUS_H_
 #define GOSS_TRAINER_DATA_CORPUS_H_
 
@@ -8,9 +8,6 @@
 #include <vector>
 
 namespace goss::trainer {
-
-/// The contents of a file. Throws Error with the file's name and the system's reason.
-std::string readFile(const std::string& path);
 
 /// The King James Bible, one verse a line without its reference, as the program /usr/bin/bible prints it.
 /// Throws Error that says what to install when the program is missing.
@@ -22,9 +19,10 @@ std::vector<std::uint16_t> bytesToTokens(std::string_view bytes);
 
 /// True when the bytes start as llm.c's GPT-2 token files do: little-endian int32 20240520.
 bool isTokenFile(std::string_view bytes);
-/// Format: 256 int32 {20240520, 1, tokens, 0...}, then that many uint16, all little-endian, and nothing more. `path` is
-/// for the texts of errors. Throws Error when the version or the length is wrong.
-std::vector<std::uint16_t> decodeTokenFile(std::string_view bytes, const std::string& path);
+/// The part of a token file that holds the tokens. Format: 256 int32 {20240520, 1, tokens, 0...}, then that many
+/// uint16, all little-endian, and nothing more. `path` is for the texts of errors. Throws Error when the version or the
+/// length is wrong.
+std::string_view tokensOfFile(std::string_view bytes, const std::string& path);
 
 } // namespace goss::trainer
 

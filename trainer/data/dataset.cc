@@ -3,40 +3,84 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
 
 #include "trainer/base/error.h"
 #include "trainer/base/random.h"
 #include "trainer/data/corpus.h"
+#include "trainer/data/data_file.h"
 
 namespace goss::trainer {
 
 namespace {
 
 constexpr std::size_t kMaxValidationTokens = std::size_t{1} << 20;
+constexpr std::size_t kBlockTokens = std::size_t{1} << 16;
+
+/// The files of a folder by their names; a path that is no folder, as it is.
+std::vector<std::string> filesOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return {path};
+  std::vector<std::string> files;
+  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (at->is_regular_file()) files.push_back(at->path().string());
+  }
+  if (error) fail("cannot read the data folder {}: {}", path, error.message());
+  if (files.empty()) fail("the data folder {} has no files", path);
+  std::ranges::sort(files);
+  return files;
+}
 
 } // namespace
 
-Dataset Dataset::load(const std::string& path) {
-  if (path.empty()) return Dataset(bytesToTokens(readBible()), true);
-  const std::string bytes = readFile(path);
-  if (isTokenFile(bytes)) return Dataset(decodeTokenFile(bytes, path), false);
-  return Dataset(bytesToTokens(bytes), true);
+Dataset Dataset::load(const std::vector<std::string>& paths) {
+  if (paths.empty()) return Dataset(bytesToTokens(readBible()), true);
+  auto files = std::make_shared<std::vector<std::unique_ptr<const DataFile>>>();
+  for (const std::string& path : paths) {
+    for (const std::string& file : filesOf(path))
+      files->push_back(std::make_unique<const DataFile>(file));
+  }
+  const bool is_text = !isTokenFile(files->front()->bytes());
+  std::vector<Tokens::Piece> pieces;
+  for (const auto& file : *files) {
+    if (isTokenFile(file->bytes()) == is_text) {
+      fail("{} and {} are not both text, or both token files: give --data of one kind", files->front()->path(),
+           file->path());
+    }
+    pieces.push_back(is_text ? Tokens::Piece{file->bytes(), 1}
+                             : Tokens::Piece{tokensOfFile(file->bytes(), file->path()), 2});
+  }
+  return Dataset(Tokens(pieces, files), is_text);
 }
 
-Dataset::Dataset(std::vector<std::uint16_t> tokens, bool is_text)
-    : tokens_(std::move(tokens)),
-      training_count_(tokens_.size() - std::min(tokens_.size() / 20, kMaxValidationTokens)),
-      is_text_(is_text),
-      fingerprint_(XXH3_64bits(tokens_.data(), tokens_.size() * sizeof(std::uint16_t))) {}
+Dataset::Dataset(std::vector<std::uint16_t> tokens, bool is_text) : Dataset(Tokens(std::move(tokens)), is_text) {}
+
+// The hash is of the tokens as uint16, whatever the files held.
+Dataset::Dataset(const Tokens& tokens, bool is_text) : is_text_(is_text) {
+  const std::size_t held_out = std::min(tokens.size() / 20, kMaxValidationTokens);
+  training_ = tokens.part(0, tokens.size() - held_out);
+  validation_ = tokens.part(training_.size(), held_out);
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> hash(XXH3_createState(), &XXH3_freeState);
+  XXH3_64bits_reset(hash.get());
+  std::vector<std::uint16_t> block(std::min(tokens.size(), kBlockTokens));
+  for (std::size_t done = 0; done < tokens.size(); done += block.size()) {
+    block.resize(std::min(block.size(), tokens.size() - done));
+    tokens.copy(done, std::span(block));
+    XXH3_64bits_update(hash.get(), block.data(), block.size() * sizeof(std::uint16_t));
+    largest_ = std::max(largest_, *std::ranges::max_element(block));
+  }
+  fingerprint_ = XXH3_64bits_digest(hash.get());
+}
 
 void Dataset::check(std::size_t context, std::size_t vocab) const {
   if (validation().size() < context + 1) {
-    fail("the data has {} tokens; --context {} needs at least {}, since 5% are held out for validation", tokens_.size(),
-         context, 20 * (context + 1));
+    fail("the data has {} tokens; --context {} needs at least {}, since 5% are held out for validation",
+         training_.size() + validation_.size(), context, 20 * (context + 1));
   }
-  const std::uint16_t largest = *std::max_element(tokens_.begin(), tokens_.end());
-  if (largest >= vocab) {
-    fail("the data has token {}, so --vocab must be at least {} (GPT-2: 50257), not {}", largest, largest + 1, vocab);
+  if (largest_ >= vocab) {
+    fail("the data has token {}, so --vocab must be at least {} (GPT-2: 50257), not {}", largest_, largest_ + 1, vocab);
   }
 }
 
@@ -60,12 +104,10 @@ std::size_t validationStart(std::size_t token_count, std::size_t context, std::s
   return samples == 1 ? 0 : (token_count - context - 1) * sample / (samples - 1);
 }
 
-void readWindow(std::span<const std::uint16_t> tokens, std::size_t start, std::span<std::int32_t> inputs,
+void readWindow(const Tokens& tokens, std::size_t start, std::span<std::int32_t> inputs,
                 std::span<std::int32_t> targets) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    inputs[i] = tokens[start + i];
-    targets[i] = tokens[start + i + 1];
-  }
+  tokens.copy(start, inputs);
+  tokens.copy(start + 1, targets);
 }
 
 } // namespace goss::trainer

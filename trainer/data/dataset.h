@@ -8,15 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "trainer/data/tokens.h"
+
 namespace goss::trainer {
 
 /// Tokens of one corpus. The last 5% (at most 1 Mi tokens) are held out for validation.
 class Dataset {
  public:
-  /// `path` empty: the King James Bible of Debian's package bible-kjv. A file whose first four bytes are the magic
-  /// 20240520: GPT-2 tokens (docs/trainer.md). Any other file: its bytes are the tokens. Throws Error that names the
-  /// file and what to do.
-  static Dataset load(const std::string& path);
+  /// No path: the King James Bible of Debian's package bible-kjv. A file whose first four bytes are the magic 20240520:
+  /// GPT-2 tokens (docs/trainer.md). Any other file: its bytes are the tokens. Several files, and those of a folder by
+  /// their names, are one behind the other, and of one kind; windows may cross their borders. Files stay mapped and
+  /// must not change. Throws Error that names the file and what to do.
+  static Dataset load(const std::vector<std::string>& paths);
   /// A data set of tokens that the caller has; `is_text`: the tokens are bytes.
   Dataset(std::vector<std::uint16_t> tokens, bool is_text);
 
@@ -24,17 +27,18 @@ class Dataset {
   void check(std::size_t context, std::size_t vocab) const;
 
   [[nodiscard]] bool isText() const { return is_text_; }
-  [[nodiscard]] std::span<const std::uint16_t> training() const { return std::span(tokens_).first(training_count_); }
-  [[nodiscard]] std::span<const std::uint16_t> validation() const {
-    return std::span(tokens_).subspan(training_count_);
-  }
+  [[nodiscard]] const Tokens& training() const { return training_; }
+  [[nodiscard]] const Tokens& validation() const { return validation_; }
   /// A hash (XXH3) of the tokens.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 
  private:
-  std::vector<std::uint16_t> tokens_;
-  std::size_t training_count_ = 0;
+  Dataset(const Tokens& tokens, bool is_text);
+
+  Tokens training_;
+  Tokens validation_;
   bool is_text_ = false;
+  std::uint16_t largest_ = 0; // of all tokens
   std::uint64_t fingerprint_ = 0;
 };
 
@@ -62,7 +66,7 @@ struct Windows {
 std::size_t validationStart(std::size_t token_count, std::size_t context, std::size_t sample, std::size_t samples);
 
 /// Fills inputs[T], and targets[T] with the inputs' successors, from the window that starts at `start`.
-void readWindow(std::span<const std::uint16_t> tokens, std::size_t start, std::span<std::int32_t> inputs,
+void readWindow(const Tokens& tokens, std::size_t start, std::span<std::int32_t> inputs,
                 std::span<std::int32_t> targets);
 
 } // namespace goss::trainer

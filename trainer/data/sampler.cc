@@ -77,8 +77,8 @@ std::vector<std::int32_t> promptTokens(const std::string& prompt, const Dataset&
       tokens.push_back(static_cast<unsigned char>(c));
   } else { // there is no tokenizer here, so the sample continues the validation data
     const std::size_t count = std::min(kTokenPrompt, model.context);
-    for (const std::uint16_t token : data.validation().first(count))
-      tokens.push_back(token);
+    tokens.resize(count);
+    data.validation().copy(0, std::span(tokens));
   }
   for (const std::int32_t token : tokens) {
     if (static_cast<std::size_t>(token) >= model.vocab) fail("--prompt has byte {}, not below --vocab", token);

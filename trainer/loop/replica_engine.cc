@@ -280,8 +280,8 @@ void ReplicaEngine::stepReplicas(bool is_end) {
   if (is_staged) run_.ops.upload(model_.parameters(), host_parameters_.data(), bytes);
 }
 
-std::vector<double> ReplicaEngine::passForward(std::span<const std::uint16_t> tokens,
-                                               const std::vector<std::size_t>& starts, bool with_gradient) {
+std::vector<double> ReplicaEngine::passForward(const Tokens& tokens, const std::vector<std::size_t>& starts,
+                                               bool with_gradient) {
   const std::size_t context = run_.options.model.context;
   const std::size_t count = starts.size() * context;
   const std::span<std::int32_t> inputs = std::span(inputs_).first(count);
@@ -307,7 +307,7 @@ double ReplicaEngine::updateParameters(double lr) {
 }
 
 double ReplicaEngine::validationLoss() {
-  const std::span<const std::uint16_t> tokens = run_.data.validation();
+  const Tokens& tokens = run_.data.validation();
   const std::size_t context = run_.options.model.context;
   const std::size_t samples = run_.options.val_samples;
   const Share mine = shareOf(samples, ranksOf(run_.group), static_cast<std::size_t>(run_.group.rank()));

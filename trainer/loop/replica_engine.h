@@ -71,8 +71,7 @@ class ReplicaEngine : public StepEngine {
   void stepReplicas(bool is_end);
   void gatherOthers(TrainingState& state, RunCheckpoints& checkpoints);
   /// Loss of each sample of one micro-batch, with its tokens loaded by `start_of` (sample number -> first token).
-  std::vector<double> passForward(std::span<const std::uint16_t> tokens, const std::vector<std::size_t>& starts,
-                                  bool with_gradient);
+  std::vector<double> passForward(const Tokens& tokens, const std::vector<std::size_t>& starts, bool with_gradient);
 
   Gpt model_;
   Optimizer optimizer_;

@@ -392,7 +392,7 @@ double PipelineEngine::validationLoss() {
 /// Runs all samples of this pipeline through one stage, one after the other, for equal bits. Outputs are sent at once,
 /// or kept for the next stage if this rank holds that too.
 void PipelineEngine::validateStage(PipelineRank::Stage& stage, std::vector<double>& losses) {
-  const std::span<const std::uint16_t> tokens = run_.data.validation();
+  const Tokens& tokens = run_.data.validation();
   const std::size_t context = run_.options.model.context;
   const Share mine = shareOf(run_.options.val_samples, static_cast<std::size_t>(grid_.replicas()),
                              static_cast<std::size_t>(grid_.replica()));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -13,6 +15,17 @@ namespace goss::trainer {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kCsvHeader = "step,loss,validation_loss,lr,grad_norm,tokens,seconds,tokens_per_s";
+
+/// Without its line break; "" for an empty file, and for a pipe or terminal, which gives nothing back.
+std::string firstLine(const std::string& path) {
+  std::string line;
+  if (!std::filesystem::is_regular_file(path)) return line;
+  std::ifstream file(path);
+  std::getline(file, line);
+  return line;
+}
 
 /// 12345 -> "12,345", whatever the locale.
 std::string grouped(double value) {
@@ -34,11 +47,29 @@ std::string formatDuration(double seconds) {
   return fmt::format("{}s", total);
 }
 
-Report::Report(bool is_active, const std::string& log_path)
-    : is_active_(is_active), log_(nullptr, &std::fclose), log_path_(log_path) {
-  if (!is_active || log_path.empty()) return;
-  log_.reset(std::fopen(log_path.c_str(), "ae"));
-  if (log_ == nullptr) fail("cannot open the log {}: {}", log_path, std::generic_category().message(errno));
+Report::LineFile::LineFile(const std::string& path) : file_(nullptr, &std::fclose), path_(path) {
+  if (path.empty()) return;
+  file_.reset(std::fopen(path.c_str(), "ae"));
+  if (file_ == nullptr) fail("cannot open the log {}: {}", path, std::generic_category().message(errno));
+}
+
+void Report::LineFile::append(const std::string& line) {
+  if (file_ == nullptr) return;
+  const bool is_written = std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() &&
+                          std::fputc('\n', file_.get()) != EOF && std::fflush(file_.get()) == 0;
+  if (!is_written) fail("cannot write the log {}: {}", path_, std::generic_category().message(errno));
+}
+
+Report::Report(bool is_active, const std::string& log_path, const std::string& csv_path)
+    : is_active_(is_active), log_(is_active ? log_path : ""), csv_(is_active ? csv_path : "") {
+  if (!is_active || csv_path.empty()) return;
+  const std::string first = firstLine(csv_path);
+  if (first.empty()) {
+    csv_.append(kCsvHeader);
+  } else if (first != kCsvHeader) {
+    fail("--csv {}: its first line is not '{}', so rows of this run do not belong there; give another file", csv_path,
+         kCsvHeader);
+  }
 }
 
 void Report::note(const std::string& text) {
@@ -48,17 +79,11 @@ void Report::note(const std::string& text) {
   std::fflush(stdout);
 }
 
-void Report::log(const std::string& line) {
-  if (log_ == nullptr) return;
-  const bool is_written = std::fwrite(line.data(), 1, line.size(), log_.get()) == line.size() &&
-                          std::fputc('\n', log_.get()) != EOF && std::fflush(log_.get()) == 0;
-  if (!is_written) fail("cannot write the log {}: {}", log_path_, std::generic_category().message(errno));
-}
-
 void Report::begin(const RunShape& shape, const std::string& settings) {
   shape_ = shape;
   if (!is_active_) return;
-  log(Json{{"event", "start"}, {"step", shape.first_step}, {"ranks", shape.ranks}, {"settings", Json::parse(settings)}}
+  log_.append(
+      Json{{"event", "start"}, {"step", shape.first_step}, {"ranks", shape.ranks}, {"settings", Json::parse(settings)}}
           .dump());
 }
 
@@ -69,15 +94,18 @@ void Report::step(const StepRecord& r) {
   const double tokens = static_cast<double>(shape_.tokens_per_step) * r.share;
   printed_tokens_ += tokens;
   left_out_tokens_ += static_cast<double>(shape_.tokens_per_step) - tokens;
-  log(Json{{"event", "step"},
-           {"step", r.step},
-           {"loss", r.loss},
-           {"lr", r.lr},
-           {"grad_norm", r.grad_norm},
-           {"tokens", r.step * shape_.tokens_per_step - static_cast<std::size_t>(left_out_tokens_)},
-           {"seconds", r.seconds},
-           {"tokens_per_s", tokens / r.seconds}}
-          .dump());
+  const std::size_t trained = r.step * shape_.tokens_per_step - static_cast<std::size_t>(left_out_tokens_);
+  log_.append(Json{{"event", "step"},
+                   {"step", r.step},
+                   {"loss", r.loss},
+                   {"lr", r.lr},
+                   {"grad_norm", r.grad_norm},
+                   {"tokens", trained},
+                   {"seconds", r.seconds},
+                   {"tokens_per_s", tokens / r.seconds}}
+                  .dump());
+  csv_.append(
+      fmt::format("{},{},,{},{},{},{},{}", r.step, r.loss, r.lr, r.grad_norm, trained, r.seconds, tokens / r.seconds));
   if (r.step % shape_.print_every != 0 && r.step != shape_.total_steps && r.step != shape_.first_step + 1) return;
   const auto done = static_cast<double>(r.step - shape_.first_step);
   const double eta = run_seconds_ / done * static_cast<double>(shape_.total_steps - r.step);
@@ -90,19 +118,20 @@ void Report::step(const StepRecord& r) {
 
 void Report::validation(std::size_t step, double loss) {
   if (!is_active_) return;
-  log(Json{{"event", "validation"}, {"step", step}, {"loss", loss}}.dump());
+  log_.append(Json{{"event", "validation"}, {"step", step}, {"loss", loss}}.dump());
+  csv_.append(fmt::format("{},,{},,,,,", step, loss));
   note(fmt::format("step {:>5}/{} | validation loss {:.4f}", step, shape_.total_steps, loss));
 }
 
 void Report::checkpoint(std::size_t step) {
   if (!is_active_) return;
-  log(Json{{"event", "checkpoint"}, {"step", step}}.dump());
+  log_.append(Json{{"event", "checkpoint"}, {"step", step}}.dump());
 }
 
 void Report::sample(const std::string& prompt, const std::string& text) {
   if (!is_active_) return;
-  log(Json{{"event", "sample"}, {"prompt", prompt}, {"text", text}}.dump(-1, ' ', false,
-                                                                         Json::error_handler_t::replace));
+  log_.append(Json{{"event", "sample"}, {"prompt", prompt}, {"text", text}}.dump(-1, ' ', false,
+                                                                                 Json::error_handler_t::replace));
   note("--- sample ---\n" + prompt + text + "\n--------------");
 }
 

@@ -1,8 +1,7 @@
-/// What a run reports to its user: progress lines on the terminal, one JSON object a line in the log.
+/// What a run reports to its user: progress lines on the terminal, one JSON object a line in the log, a row in a table.
 #ifndef GOSS_TRAINER_RUN_REPORT_H_
 #define GOSS_TRAINER_RUN_REPORT_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <memory>
@@ -30,8 +29,9 @@ struct RunShape {
 /// Reports a run. Only rank 0's object is active; the others are silent. One thread.
 class Report {
  public:
-  /// `log_path` may be empty; the log is appended to. Throws Error when it cannot be opened.
-  Report(bool is_active, const std::string& log_path);
+  /// Either path may be empty; both files are appended to. `csv_path` names a table in CSV form, with a row for each
+  /// step and each validation. Throws Error when a file cannot be opened, or when `csv_path` has another first line.
+  explicit Report(bool is_active, const std::string& log_path = "", const std::string& csv_path = "");
 
   /// Prints a line of text for the user.
   void note(const std::string& text);
@@ -43,12 +43,20 @@ class Report {
   void sample(const std::string& prompt, const std::string& text);
 
  private:
-  using Clock = std::chrono::steady_clock;
-  void log(const std::string& line);
+  /// A file to which whole lines are appended; without a path it takes none.
+  class LineFile {
+   public:
+    explicit LineFile(const std::string& path);
+    void append(const std::string& line);
+
+   private:
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+    std::string path_;
+  };
 
   bool is_active_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> log_;
-  std::string log_path_;
+  LineFile log_;
+  LineFile csv_;
   RunShape shape_;
   double run_seconds_ = 0;     // seconds of steps since begin
   double printed_seconds_ = 0; // seconds of steps since the last progress line

@@ -31,7 +31,9 @@ void addModelFlags(CommandLine& line, TrainOptions& o) {
 }
 
 void addTrainingFlags(CommandLine& line, TrainOptions& o) {
-  line.option("--data", o.data, "text or GPT-2 .bin file; default: the King James Bible").group("Training");
+  line.option("--data", o.data, "text or GPT-2 .bin files, or folders of them; default: the King James Bible")
+      .repeatable()
+      .group("Training");
   line.option("--steps", o.steps, "optimiser steps").group("Training");
   line.option("--batch", o.batch, "samples a step, over all ranks").group("Training");
   line.option("--micro-batch", o.micro_batch, "samples a pass; must divide --batch").group("Training");
@@ -93,6 +95,7 @@ void addOutputFlags(CommandLine& line, TrainOptions& o) {
   line.option("--val-samples", o.val_samples, "samples of a validation").group("Output");
   line.option("--print-every", o.print_every, "steps between progress lines").group("Output");
   line.option("--log", o.log, "append one JSON object a step to this file").group("Output");
+  line.option("--csv", o.csv, "append a row for each step and each validation to this table").group("Output");
   line.option("--run", o.run, "directory for run.json, report.md and pictures, written at the end").group("Output");
   line.option("--checkpoint", o.checkpoint, "directory for checkpoints; default: none").group("Output");
   line.option("--checkpoint-every", o.checkpoint_every, "steps between checkpoints; 0: only at the end")

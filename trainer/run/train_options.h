@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trainer/model/model_config.h"
 #include "trainer/model/optimizer.h"
@@ -15,7 +16,7 @@ namespace goss::trainer {
 struct TrainOptions {
   ModelConfig model; // vocab 0 in options: 256 for text, 50257 for token files
 
-  std::string data; // empty: the King James Bible
+  std::vector<std::string> data; // files and folders; empty: the King James Bible
   std::size_t steps = 500;
   std::size_t batch = 16;      // samples a step, over all ranks
   std::size_t micro_batch = 1; // samples a forward and backward pass; divides batch
@@ -52,6 +53,7 @@ struct TrainOptions {
   std::size_t val_samples = 32;
   std::size_t print_every = 10;
   std::string log;
+  std::string csv;
   std::string run; // directory for the run card; empty: none
 
   std::string checkpoint; // directory; empty: none
