@@ -12,6 +12,7 @@
 #include "trainer/base/stop_request.h"
 #include "trainer/compute/backend.h"
 #include "trainer/data/dataset.h"
+#include "trainer/data/gpt_tokenizer.h"
 #include "trainer/loop/replica_engine.h"
 #include "trainer/loop/training_loop.h"
 #include "trainer/pipeline/pipeline_engine.h"
@@ -25,9 +26,6 @@
 namespace {
 
 using namespace goss::trainer;
-
-constexpr std::size_t kByteVocab = 256;
-constexpr std::size_t kGpt2Vocab = 50257;
 
 /// True when the launcher says that this process is not the first: usage texts are printed once.
 bool isLaterRank() {
@@ -50,8 +48,10 @@ void runOrAbort(Group& group, const Action& action) {
 }
 
 void train(TrainOptions options, DataParallel& group) {
-  const Dataset data = Dataset::load(options.data);
-  if (options.model.vocab == 0) options.model.vocab = data.isText() ? kByteVocab : kGpt2Vocab;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  if (!options.tokenizer.empty()) tokenizer = std::make_shared<GptTokenizer>(options.tokenizer);
+  const Dataset data = Dataset::load(options.data, tokenizer);
+  if (options.model.vocab == 0) options.model.vocab = data.tokenizer().vocab();
   options.sync = syncOfRun(options);
   const std::unique_ptr<Ops> ops = makeOps(options.backend, options.device);
   Report report(group.rank() == 0, options.log, options.csv);

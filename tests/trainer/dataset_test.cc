@@ -69,16 +69,16 @@ TEST(Dataset, FilesAreTakenForTextUnlessTheyStartWithTheMagicOfTokens) {
   const TemporaryDirectory directory;
   writeBytes(directory / "text", "hello\xff");
   const Dataset text = Dataset::load({directory / "text"});
-  EXPECT_TRUE(text.isText());
+  EXPECT_TRUE(text.tokenizer().takesText());
   EXPECT_EQ(text.training().size(), 6u);
   EXPECT_EQ(text.training()[5], 255);
   writeBytes(directory / "tokens", tokenFile({50256, 7}));
   const Dataset tokens = Dataset::load({directory / "tokens"});
-  EXPECT_FALSE(tokens.isText());
+  EXPECT_FALSE(tokens.tokenizer().takesText());
   EXPECT_EQ(tokens.training()[0], 50256);
   // The GPT-2 model magic is no token file; as text it is accepted, as any bytes are.
   writeBytes(directory / "other", tokenFile({1}, 20240326));
-  EXPECT_TRUE(Dataset::load({directory / "other"}).isText());
+  EXPECT_TRUE(Dataset::load({directory / "other"}).tokenizer().takesText());
 }
 
 TEST(Dataset, AMissingFileIsNamed) {

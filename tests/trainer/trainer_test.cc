@@ -274,8 +274,8 @@ TEST(Sampler, TopKAndTopPKeepTheLikeliest) {
 
 TEST(Sampler, ControlCharactersNeverReachTheTerminal) {
   const std::vector<std::int32_t> tokens = {'a', '\n', 0x1b, '[', 0x7f, 0xe4};
-  EXPECT_EQ(renderTokens(tokens, true), "a\n\\x1b[\\x7f\xe4");
-  EXPECT_EQ(renderTokens(tokens, false), "97 10 27 91 127 228");
+  EXPECT_EQ(ByteTokenizer().show(tokens), "a\n\\x1b[\\x7f\xe4");
+  EXPECT_EQ(NumberTokenizer().show(tokens), "97 10 27 91 127 228");
 }
 
 TEST(Report, DurationsAreReadable) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "trainer/base/error.h"
 #include "trainer/base/random.h"
@@ -33,10 +35,26 @@ std::vector<std::string> filesOf(const std::string& path) {
   return files;
 }
 
+/// A text's tokens behind others, as 16 bits each.
+void appendEncoded(std::vector<std::uint16_t>& tokens, const Tokenizer& tokenizer, std::string_view text) {
+  for (const std::int32_t token : tokenizer.encode(text))
+    tokens.push_back(static_cast<std::uint16_t>(token));
+}
+
+std::shared_ptr<const Tokenizer> tokenizerOf(bool is_text) {
+  if (is_text) return std::make_shared<ByteTokenizer>();
+  return std::make_shared<NumberTokenizer>();
+}
+
 } // namespace
 
-Dataset Dataset::load(const std::vector<std::string>& paths) {
-  if (paths.empty()) return Dataset(bytesToTokens(readBible()), true);
+Dataset Dataset::load(const std::vector<std::string>& paths, std::shared_ptr<const Tokenizer> tokenizer) {
+  std::vector<std::uint16_t> encoded;
+  if (paths.empty()) {
+    if (tokenizer == nullptr) tokenizer = tokenizerOf(true);
+    appendEncoded(encoded, *tokenizer, readBible());
+    return Dataset(Tokens(std::move(encoded)), std::move(tokenizer));
+  }
   auto files = std::make_shared<std::vector<std::unique_ptr<const DataFile>>>();
   for (const std::string& path : paths) {
     for (const std::string& file : filesOf(path))
@@ -49,16 +67,22 @@ Dataset Dataset::load(const std::vector<std::string>& paths) {
       fail("{} and {} are not both text, or both token files: give --data of one kind", files->front()->path(),
            file->path());
     }
-    pieces.push_back(is_text ? Tokens::Piece{file->bytes(), 1}
-                             : Tokens::Piece{tokensOfFile(file->bytes(), file->path()), 2});
+    if (is_text && tokenizer != nullptr) {
+      appendEncoded(encoded, *tokenizer, file->bytes());
+    } else {
+      pieces.push_back(is_text ? Tokens::Piece{file->bytes(), 1}
+                               : Tokens::Piece{tokensOfFile(file->bytes(), file->path()), 2});
+    }
   }
-  return Dataset(Tokens(pieces, files), is_text);
+  const Tokens tokens = pieces.empty() ? Tokens(std::move(encoded)) : Tokens(pieces, files);
+  return Dataset(tokens, tokenizer != nullptr ? std::move(tokenizer) : tokenizerOf(is_text));
 }
 
-Dataset::Dataset(std::vector<std::uint16_t> tokens, bool is_text) : Dataset(Tokens(std::move(tokens)), is_text) {}
+Dataset::Dataset(std::vector<std::uint16_t> tokens, bool is_text)
+    : Dataset(Tokens(std::move(tokens)), tokenizerOf(is_text)) {}
 
 // The hash is of the tokens as uint16, whatever the files held.
-Dataset::Dataset(const Tokens& tokens, bool is_text) : is_text_(is_text) {
+Dataset::Dataset(const Tokens& tokens, std::shared_ptr<const Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {
   const std::size_t held_out = std::min(tokens.size() / 20, kMaxValidationTokens);
   training_ = tokens.part(0, tokens.size() - held_out);
   validation_ = tokens.part(training_.size(), held_out);

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "trainer/data/tokenizer.h"
 #include "trainer/data/tokens.h"
 
 namespace goss::trainer {
@@ -18,26 +20,28 @@ class Dataset {
   /// No path: the King James Bible of Debian's package bible-kjv. A file whose first four bytes are the magic 20240520:
   /// GPT-2 tokens (docs/trainer.md). Any other file: its bytes are the tokens. Several files, and those of a folder by
   /// their names, are one behind the other, and of one kind; windows may cross their borders. Files stay mapped and
-  /// must not change. Throws Error that names the file and what to do.
-  static Dataset load(const std::vector<std::string>& paths);
+  /// must not change. A `tokenizer`, where one is given, encodes text file by file, and shows the tokens of token
+  /// files. Throws Error that names the file and what to do.
+  static Dataset load(const std::vector<std::string>& paths, std::shared_ptr<const Tokenizer> tokenizer = nullptr);
   /// A data set of tokens that the caller has; `is_text`: the tokens are bytes.
   Dataset(std::vector<std::uint16_t> tokens, bool is_text);
 
   /// Throws Error when the corpus is too short for `context`, or has a token that is not below `vocab`.
   void check(std::size_t context, std::size_t vocab) const;
 
-  [[nodiscard]] bool isText() const { return is_text_; }
+  /// What the tokens mean.
+  [[nodiscard]] const Tokenizer& tokenizer() const { return *tokenizer_; }
   [[nodiscard]] const Tokens& training() const { return training_; }
   [[nodiscard]] const Tokens& validation() const { return validation_; }
   /// A hash (XXH3) of the tokens.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 
  private:
-  Dataset(const Tokens& tokens, bool is_text);
+  Dataset(const Tokens& tokens, std::shared_ptr<const Tokenizer> tokenizer);
 
   Tokens training_;
   Tokens validation_;
-  bool is_text_ = false;
+  std::shared_ptr<const Tokenizer> tokenizer_;
   std::uint16_t largest_ = 0; // of all tokens
   std::uint64_t fingerprint_ = 0;
 };

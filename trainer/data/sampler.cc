@@ -1,8 +1,5 @@
 #include "trainer/data/sampler.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -72,32 +69,17 @@ std::vector<std::int32_t> sampleTokens(Gpt& model, std::span<const std::int32_t>
 std::vector<std::int32_t> promptTokens(const std::string& prompt, const Dataset& data, const ModelConfig& model) {
   constexpr std::size_t kTokenPrompt = 8;
   std::vector<std::int32_t> tokens;
-  if (data.isText()) {
-    for (const char c : prompt)
-      tokens.push_back(static_cast<unsigned char>(c));
-  } else { // there is no tokenizer here, so the sample continues the validation data
+  if (data.tokenizer().takesText()) {
+    tokens = data.tokenizer().encode(prompt);
+  } else {
     const std::size_t count = std::min(kTokenPrompt, model.context);
     tokens.resize(count);
     data.validation().copy(0, std::span(tokens));
   }
   for (const std::int32_t token : tokens) {
-    if (static_cast<std::size_t>(token) >= model.vocab) fail("--prompt has byte {}, not below --vocab", token);
+    if (static_cast<std::size_t>(token) >= model.vocab) fail("--prompt has token {}, not below --vocab", token);
   }
   return tokens;
-}
-
-std::string renderTokens(std::span<const std::int32_t> tokens, bool is_text) {
-  if (!is_text) return fmt::format("{}", fmt::join(tokens, " "));
-  std::string text;
-  for (const std::int32_t token : tokens) {
-    const bool is_control = (token < 0x20 && token != '\n' && token != '\t') || token == 0x7f;
-    if (is_control || token > 0xff) {
-      text += fmt::format("\\x{:02x}", token);
-    } else {
-      text.push_back(static_cast<char>(token));
-    }
-  }
-  return text;
 }
 
 } // namespace goss::trainer

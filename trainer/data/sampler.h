@@ -25,12 +25,9 @@ struct SampleOptions {
 /// over the last `context` tokens. The same parameters, prompt and seed give the same tokens.
 std::vector<std::int32_t> sampleTokens(Gpt& model, std::span<const std::int32_t> prompt, const SampleOptions& options);
 
-/// The tokens of a text that a sample continues; for data that is not text, the first ones of the validation data.
+/// The tokens of a text that a sample continues; for data without a tokenizer, the first ones of the validation data.
 /// Throws Error when the vocabulary lacks one.
 std::vector<std::int32_t> promptTokens(const std::string& prompt, const Dataset& data, const ModelConfig& model);
-
-/// Tokens as a terminal may show them: bytes with control characters escaped, or numbers when they are not bytes.
-std::string renderTokens(std::span<const std::int32_t> tokens, bool is_text);
 
 } // namespace goss::trainer
 

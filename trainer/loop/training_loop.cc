@@ -86,7 +86,7 @@ void TrainingLoop::finish(bool is_stopped) {
 void TrainingLoop::printSample() {
   const TrainOptions& o = run_.options;
   const std::vector<std::int32_t> tokens = sampleTokens(engine_.model(), prompt_, {o.sample, o.temperature, o.seed});
-  run_.report.sample(renderTokens(prompt_, run_.data.isText()), renderTokens(tokens, run_.data.isText()));
+  run_.report.sample(run_.data.tokenizer().show(prompt_), run_.data.tokenizer().show(tokens));
 }
 
 void TrainingLoop::finishCard() {

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <sstream>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "tools/commandline/command_line.h"
 #include "trainer/base/error.h"
 #include "trainer/compute/cpu_ops.h"
+#include "trainer/data/gpt_tokenizer.h"
 #include "trainer/data/sampler.h"
 #include "trainer/files/checkpoint_files.h"
 #include "trainer/model/gpt.h"
@@ -18,20 +19,22 @@ namespace goss::trainer {
 
 namespace {
 
-constexpr std::size_t kByteVocab = 256;
-
-std::vector<std::int32_t> tokensOf(const std::string& prompt, const ModelConfig& config) {
-  std::vector<std::int32_t> tokens;
-  if (config.vocab <= kByteVocab) {
-    for (const char c : prompt)
-      tokens.push_back(static_cast<unsigned char>(c));
-  } else {
-    std::istringstream numbers(prompt);
-    std::int32_t token = 0;
-    while (numbers >> token)
-      tokens.push_back(token);
-    if (!numbers.eof()) fail("--prompt '{}': this model's tokens are numbers, such as \"464 257\"", prompt);
+/// Of the user's folder; without one, tokens are bytes where the vocabulary is not larger.
+std::unique_ptr<const Tokenizer> tokenizerOf(const std::string& folder, const ModelConfig& config) {
+  if (folder.empty()) {
+    if (config.vocab <= ByteTokenizer().vocab()) return std::make_unique<ByteTokenizer>();
+    return std::make_unique<NumberTokenizer>();
   }
+  auto tokenizer = std::make_unique<GptTokenizer>(folder);
+  if (tokenizer->vocab() > config.vocab) {
+    fail("--tokenizer {} has {} tokens, but the model knows {}: give the folder that it was trained with", folder,
+         tokenizer->vocab(), config.vocab);
+  }
+  return tokenizer;
+}
+
+std::vector<std::int32_t> tokensOf(const std::string& prompt, const Tokenizer& tokenizer, const ModelConfig& config) {
+  const std::vector<std::int32_t> tokens = tokenizer.encode(prompt);
   if (tokens.empty()) fail("--prompt must not be empty");
   for (const std::int32_t token : tokens) {
     if (token < 0 || static_cast<std::size_t>(token) >= config.vocab)
@@ -44,12 +47,13 @@ std::vector<std::int32_t> tokensOf(const std::string& prompt, const ModelConfig&
 
 int runGenerate(int argc, const char* const* argv) {
   constexpr int kUsageError = 2;
-  std::string folder, prompt = "And ";
+  std::string folder, tokenizer_folder, prompt = "And ";
   SampleOptions options;
   CommandLine line("Prints text that a checkpoint's model generates.", "goss-train generate");
   line.showDefaults();
   line.option("FOLDER", folder, "a step-* folder of a --checkpoint directory").required();
   line.option("--prompt", prompt, "text to continue; token numbers where the vocabulary is not bytes");
+  line.option("--tokenizer", tokenizer_folder, "folder with GPT-2's vocab.json and merges.txt");
   line.option("--tokens", options.count, "how many");
   line.option("--temperature", options.temperature, "0: always the likeliest token").range(0.0, 100.0);
   line.option("--top-k", options.top_k, "only the likeliest so many tokens; 0: all");
@@ -60,14 +64,14 @@ int runGenerate(int argc, const char* const* argv) {
   if (const auto status = line.parseOrPrint(argc, argv)) return *status == 0 ? 0 : kUsageError;
   const ModelConfig config = readModelConfig(folder);
   checkModelConfig(config);
-  const std::vector<std::int32_t> tokens = tokensOf(prompt, config);
+  const std::unique_ptr<const Tokenizer> tokenizer = tokenizerOf(tokenizer_folder, config);
+  const std::vector<std::int32_t> tokens = tokensOf(prompt, *tokenizer, config);
   const ParameterTable table(config);
   CpuOps ops;
   Gpt model(config, 1, ops);
   model.setParameters(readCheckpointFiles(folder, config, table).parameters);
-  const bool is_text = config.vocab <= kByteVocab;
-  fmt::print("{}{}{}\n", renderTokens(tokens, is_text), is_text ? "" : " ",
-             renderTokens(sampleTokens(model, tokens, options), is_text));
+  fmt::print("{}{}{}\n", tokenizer->show(tokens), tokenizer->takesText() ? "" : " ",
+             tokenizer->show(sampleTokens(model, tokens, options)));
   return 0;
 }
 

@@ -26,13 +26,16 @@ void addModelFlags(CommandLine& line, TrainOptions& o) {
   line.option("--channels", o.model.channels, "width of the residual stream").group("Model");
   line.option("--heads", o.model.heads, "attention heads; must divide --channels").group("Model");
   line.option("--context", o.model.context, "tokens a sample").group("Model");
-  line.option("--vocab", o.model.vocab, "tokens of the vocabulary; 0: 256 for text, 50257 for token files")
+  line.option("--vocab", o.model.vocab,
+              "tokens of the vocabulary; 0: the tokenizer's, 256 for text, 50257 for token files")
       .group("Model");
 }
 
 void addTrainingFlags(CommandLine& line, TrainOptions& o) {
   line.option("--data", o.data, "text or GPT-2 .bin files, or folders of them; default: the King James Bible")
       .repeatable()
+      .group("Training");
+  line.option("--tokenizer", o.tokenizer, "folder with GPT-2's vocab.json and merges.txt; default: tokens are bytes")
       .group("Training");
   line.option("--steps", o.steps, "optimiser steps").group("Training");
   line.option("--batch", o.batch, "samples a step, over all ranks").group("Training");

@@ -17,6 +17,7 @@ struct TrainOptions {
   ModelConfig model; // vocab 0 in options: 256 for text, 50257 for token files
 
   std::vector<std::string> data; // files and folders; empty: the King James Bible
+  std::string tokenizer;         // folder with vocab.json and merges.txt; empty: tokens of text are bytes
   std::size_t steps = 500;
   std::size_t batch = 16;      // samples a step, over all ranks
   std::size_t micro_batch = 1; // samples a forward and backward pass; divides batch

@@ -18,6 +18,7 @@
 #include "tests/support/quick.h"
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
+#include "tests/trainer/tokenizer_files.h"
 #include "tests/trainer/trajectory_bound.h"
 
 namespace goss::trainer {
@@ -324,6 +325,25 @@ TEST_F(ProcessTest, GeneratesFromACheckpointAndNamesItsVersion) {
   const Outcome version = shell(fmt::format("{} --version", kProgram));
   EXPECT_EQ(version.exit_code, 0);
   EXPECT_EQ(version.output, "goss-train 0.1.0\n");
+}
+
+TEST_F(ProcessTest, TrainsAndGeneratesWithATokenizer) {
+  const TokenizerFiles files(path("tokenizer"));
+  const std::string tokenizer = " --tokenizer " + files.folder();
+  const Outcome trained = shell(kProgram + flags(3) + tokenizer + " --prompt hello --checkpoint " + path("saved"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.output;
+  EXPECT_THAT(trained.output, HasSubstr(fmt::format("vocabulary {}", files.vocab())));
+  const std::string generate = fmt::format("{} generate {}/step-00000003 --tokens 9", kProgram, path("saved"));
+  const Outcome text = shell(generate + tokenizer + " --prompt 'hello world'");
+  EXPECT_EQ(text.exit_code, 0) << text.output;
+  EXPECT_THAT(text.output, testing::StartsWith("hello world"));
+  const Outcome numbers = shell(generate + " --prompt hello");
+  EXPECT_EQ(numbers.exit_code, 1);
+  EXPECT_THAT(numbers.output, HasSubstr("give --tokenizer to write text"));
+  ASSERT_EQ(shell(kProgram + flags(3) + " --checkpoint " + path("bytes")).exit_code, 0);
+  const Outcome small = shell(fmt::format("{} generate {}/step-00000003{}", kProgram, path("bytes"), tokenizer));
+  EXPECT_EQ(small.exit_code, 1);
+  EXPECT_THAT(small.output, HasSubstr(fmt::format("has {} tokens, but the model knows 256", files.vocab())));
 }
 
 TEST_F(ProcessTest, TorchrunsVariablesStartItToo) {
