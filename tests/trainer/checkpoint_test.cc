@@ -15,6 +15,7 @@
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
 #include "trainer/base/error.h"
+#include "trainer/files/checkpoint_files.h"
 #include "trainer/files/checkpoint_writer.h"
 #include "trainer/files/safetensors.h"
 
@@ -127,6 +128,21 @@ TEST_F(CheckpointTest, HasTheFilesNamesAndShapesOfAHuggingFaceGpt2) {
   EXPECT_EQ(config["n_head"], 2);
   EXPECT_EQ(config["vocab_size"], 5);
   EXPECT_EQ(config["activation_function"], "gelu_new");
+}
+
+TEST_F(CheckpointTest, OfALlamaHasHuggingFacesConfigAndIsNoGpt2) {
+  ModelConfig llama = kConfig;
+  llama.arch = Architecture::llama;
+  const ParameterTable table(llama);
+  store_.save(llama, table, stateOf(table, 7));
+  const nlohmann::json config = nlohmann::json::parse(readBytes(file("config.json")));
+  EXPECT_EQ(config["architectures"], nlohmann::json({"LlamaForCausalLM"}));
+  EXPECT_EQ(config["hidden_size"], 4);
+  EXPECT_EQ(config["intermediate_size"], 32);
+  EXPECT_EQ(config["num_key_value_heads"], 2);
+  EXPECT_EQ(readModelConfig(directory_ / "run/step-00000007"), llama);
+  EXPECT_EQ(store_.loadLatest(llama, table)->state.parameters, stateOf(table, 7).parameters);
+  EXPECT_THAT(loadError(), AllOf(HasSubstr("of another model"), HasSubstr("--arch llama")));
 }
 
 TEST_F(CheckpointTest, TheNewestTwoAreKept) {

@@ -93,6 +93,23 @@ class FarOps : public Ops {
         {near(t.dy), near(t.x), near(t.weight), near(t.mean), near(t.rstd), near(t.dx), near(t.dweight), near(t.dbias)},
         rows, channels);
   }
+  void rmsNorm(const LayerNormTensors& t, std::size_t rows, std::size_t channels) override {
+    cpu_.rmsNorm({near(t.x), near(t.weight), near(t.bias), near(t.y), near(t.mean), near(t.rstd)}, rows, channels);
+  }
+  void rmsNormGrad(const LayerNormGradTensors& t, std::size_t rows, std::size_t channels) override {
+    cpu_.rmsNormGrad(
+        {near(t.dy), near(t.x), near(t.weight), near(t.mean), near(t.rstd), near(t.dx), near(t.dweight), near(t.dbias)},
+        rows, channels);
+  }
+  void rotate(const AttentionShape& shape, float* qkv, bool is_inverse) override {
+    cpu_.rotate(shape, near(qkv), is_inverse);
+  }
+  void swiglu(const float* pre, float* out, std::size_t rows, std::size_t width) override {
+    cpu_.swiglu(near(pre), near(out), rows, width);
+  }
+  void swigluGrad(const SwigluGradTensors& t, std::size_t rows, std::size_t width) override {
+    cpu_.swigluGrad({near(t.dout), near(t.pre), near(t.dpre)}, rows, width);
+  }
   void attention(const AttentionShape& shape, const AttentionTensors& t) override {
     cpu_.attention(shape, {near(t.qkv), near(t.probs), near(t.out)});
   }

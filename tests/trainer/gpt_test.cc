@@ -27,25 +27,61 @@ std::vector<float> bigParameters(const Gpt& model) {
   return values;
 }
 
+/// Of every architecture.
+class Model : public testing::TestWithParam<Architecture> {
+ protected:
+  [[nodiscard]] ModelConfig tiny() const {
+    ModelConfig config = kTiny;
+    config.arch = GetParam();
+    return config;
+  }
+  const std::unique_ptr<Ops> made_ = opsUnderTest();
+  Ops& ops_ = *made_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Architectures, Model, testing::Values(Architecture::gpt2, Architecture::llama),
+                         [](const auto& param) { return param.param == Architecture::gpt2 ? "gpt2" : "llama"; });
+
 TEST(Gpt, DefaultSizesGiveTheDocumentedParameterCount) { EXPECT_EQ(ParameterTable(ModelConfig{}).count(), 842'496u); }
 
-TEST(Gpt, LossMatchesTheReference) {
-  const std::unique_ptr<Ops> made = opsUnderTest();
-  Ops& ops = *made;
-  Gpt model(kTiny, 2, ops);
+TEST(Llama, HasHuggingFacesTensors) {
+  const ParameterTable table(
+      {.layers = 1, .channels = 48, .heads = 2, .context = 5, .vocab = 11, .arch = Architecture::llama});
+  const std::vector<std::pair<std::string, std::vector<std::size_t>>> expected = {
+      {"model.embed_tokens.weight", {11, 48}},
+      {"model.layers.0.input_layernorm.weight", {48}},
+      {"model.layers.0.self_attn.q_proj.weight", {48, 48}},
+      {"model.layers.0.self_attn.k_proj.weight", {48, 48}},
+      {"model.layers.0.self_attn.v_proj.weight", {48, 48}},
+      {"model.layers.0.self_attn.o_proj.weight", {48, 48}},
+      {"model.layers.0.post_attention_layernorm.weight", {48}},
+      {"model.layers.0.mlp.gate_proj.weight", {128, 48}},
+      {"model.layers.0.mlp.up_proj.weight", {128, 48}},
+      {"model.layers.0.mlp.down_proj.weight", {48, 128}},
+      {"model.norm.weight", {48}}};
+  ASSERT_EQ(table.parameters().size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(table.parameters()[i].name, expected[i].first);
+    EXPECT_EQ(table.parameters()[i].shape, expected[i].second);
+  }
+  EXPECT_THROW(ParameterTable({.channels = 6, .heads = 2, .arch = Architecture::llama}), Error); // heads of 3 channels
+}
+
+TEST_P(Model, LossMatchesTheReference) {
+  const ModelConfig config = tiny();
+  Gpt model(config, 2, ops_);
   const std::vector<float> parameters = bigParameters(model);
   model.setParameters(parameters);
   model.forward(kTokens);
   const std::vector<double> losses = model.losses(kTargets, false);
   ASSERT_EQ(losses.size(), 2u);
   // Ten losses of order 5, each with relative float errors of a few dozen roundings.
-  EXPECT_NEAR(losses[0] + losses[1], gptLoss(kTiny, toDouble(parameters), kTokens, kTargets), 1e-4);
+  EXPECT_NEAR(losses[0] + losses[1], gptLoss(config, toDouble(parameters), kTokens, kTargets), 1e-4);
 }
 
-TEST(Gpt, WholeGradientMatchesNumericDifferencesOfTheReference) {
-  const std::unique_ptr<Ops> made = opsUnderTest();
-  Ops& ops = *made;
-  Gpt model(kTiny, 2, ops);
+TEST_P(Model, WholeGradientMatchesNumericDifferencesOfTheReference) {
+  const ModelConfig config = tiny();
+  Gpt model(config, 2, ops_);
   const std::vector<float> parameters = bigParameters(model);
   model.setParameters(parameters);
   model.forward(kTokens);
@@ -53,7 +89,7 @@ TEST(Gpt, WholeGradientMatchesNumericDifferencesOfTheReference) {
   std::vector<float> gradient(parameters.size(), 1e9f); // must be overwritten everywhere
   model.backward(gradient.data(), {});
   const Vec want =
-      numericGradient([](const Vec& p) { return 0.1 * gptLoss(kTiny, p, kTokens, kTargets); }, toDouble(parameters));
+      numericGradient([&](const Vec& p) { return 0.1 * gptLoss(config, p, kTokens, kTargets); }, toDouble(parameters));
   double largest = 0;
   for (const double v : want)
     largest = std::max(largest, std::abs(v));
@@ -65,10 +101,9 @@ TEST(Gpt, WholeGradientMatchesNumericDifferencesOfTheReference) {
   }
 }
 
-TEST(Gpt, GradientBecomesReadyFromTheEndToTheStartAndIsFinalThen) {
-  const std::unique_ptr<Ops> made = opsUnderTest();
-  Ops& ops = *made;
-  Gpt model(kTiny, 2, ops);
+TEST_P(Model, GradientBecomesReadyFromTheEndToTheStartAndIsFinalThen) {
+  const ModelConfig config = tiny();
+  Gpt model(config, 2, ops_);
   model.setParameters(bigParameters(model));
   const auto run = [&](const Gpt::GradientReady& ready, std::vector<float>& gradient) {
     model.forward(kTokens);
@@ -87,14 +122,13 @@ TEST(Gpt, GradientBecomesReadyFromTheEndToTheStartAndIsFinalThen) {
       },
       gradient);
   EXPECT_TRUE(std::is_sorted(offsets.rbegin(), offsets.rend()));
-  EXPECT_EQ(offsets.size(), 2 + 2 * kTiny.layers);
+  EXPECT_EQ(offsets.size(), 2 + 2 * config.layers);
   EXPECT_EQ(offsets.back(), 0u);
 }
 
-TEST(Gpt, ALaterTokenDoesNotChangeAnEarlierLogit) {
-  const std::unique_ptr<Ops> made = opsUnderTest();
-  Ops& ops = *made;
-  Gpt model(kTiny, 1, ops);
+TEST_P(Model, ALaterTokenDoesNotChangeAnEarlierLogit) {
+  const ModelConfig config = tiny();
+  Gpt model(config, 1, ops_);
   model.setParameters(bigParameters(model));
   model.forward(std::vector<std::int32_t>{1, 2, 3, 4, 5});
   const std::vector<float> before = model.logitsAt(2);
@@ -116,8 +150,10 @@ TEST(Gpt, WrongSizesAreRefused) {
   EXPECT_THROW(Gpt({.context = std::size_t{1} << 40}, 1, ops), Error);
 }
 
-TEST(Gpt, InitialValuesAreAPureFunctionOfTheSeedWithGpt2sSpread) {
-  const ParameterTable table(ModelConfig{});
+TEST_P(Model, InitialValuesAreAPureFunctionOfTheSeedWithGpt2sSpread) {
+  ModelConfig config;
+  config.arch = GetParam();
+  const ParameterTable table(config);
   const std::vector<float> values = table.initialValues(5);
   EXPECT_EQ(values, table.initialValues(5));
   EXPECT_NE(values, table.initialValues(6));

@@ -132,6 +132,54 @@ TEST(Ops, LayerNormAndItsGradientsWhichAddToDx) {
   expectClose(db, numericGradient([&](const Vec& v) { return dot(layerNorm(vx, vw, v, rows), vd); }, vb));
 }
 
+TEST(Ops, RmsNormAndItsGradientsWhichAddToDx) {
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
+  constexpr std::size_t rows = 4, n = 19;
+  const std::vector<float> x = randomValues(rows * n, 1), w = randomValues(n, 2);
+  const std::vector<float> d = randomValues(rows * n, 4), before = randomValues(rows * n, 5);
+  std::vector<float> y(rows * n), rstd(rows), dx = before, dw(n, 9.0f);
+  ops.rmsNorm({x.data(), w.data(), nullptr, y.data(), nullptr, rstd.data()}, rows, n);
+  ops.rmsNormGrad({d.data(), x.data(), w.data(), nullptr, rstd.data(), dx.data(), dw.data(), nullptr}, rows, n);
+  const Vec vx = toDouble(x), vw = toDouble(w), vd = toDouble(d);
+  expectClose(y, rmsNorm(vx, vw));
+  Vec want_dx = numericGradient([&](const Vec& v) { return dot(rmsNorm(v, vw), vd); }, vx);
+  for (std::size_t i = 0; i < want_dx.size(); ++i)
+    want_dx[i] += static_cast<double>(before[i]);
+  expectClose(dx, want_dx);
+  expectClose(dw, numericGradient([&](const Vec& v) { return dot(rmsNorm(vx, v), vd); }, vw));
+}
+
+TEST(Ops, RotationTurnsQueriesAndKeysAndItsInverseIsItsGradient) {
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
+  for (const ModelConfig& config :
+       {ModelConfig{.channels = 12, .heads = 2, .context = 5}, ModelConfig{.channels = 4, .heads = 2, .context = 3}}) {
+    constexpr std::size_t batch = 2;
+    const AttentionShape shape{batch, config.context, config.channels, config.heads};
+    const std::vector<float> qkv = randomValues(batch * config.context * 3 * config.channels, 1);
+    const std::vector<float> d = randomValues(qkv.size(), 2);
+    std::vector<float> turned = qkv, gradient = d;
+    ops.rotate(shape, turned.data(), false);
+    expectClose(turned, rotate(toDouble(qkv), config));
+    ops.rotate(shape, gradient.data(), true);
+    expectClose(gradient,
+                numericGradient([&](const Vec& v) { return dot(rotate(v, config), toDouble(d)); }, toDouble(qkv)));
+  }
+}
+
+TEST(Ops, SwigluAndItsGradient) {
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
+  constexpr std::size_t rows = 3, width = 11;
+  const std::vector<float> pre = randomValues(rows * 2 * width, 1), d = randomValues(rows * width, 2);
+  std::vector<float> out(rows * width), dpre(pre.size(), 9.0f);
+  ops.swiglu(pre.data(), out.data(), rows, width);
+  ops.swigluGrad({d.data(), pre.data(), dpre.data()}, rows, width);
+  expectClose(out, swiglu(toDouble(pre), rows));
+  expectClose(dpre, numericGradient([&](const Vec& v) { return dot(swiglu(v, rows), toDouble(d)); }, toDouble(pre)));
+}
+
 void checkAttention(const ModelConfig& config, std::size_t batch, bool with_gradient) {
   const std::unique_ptr<Ops> made = opsUnderTest();
   Ops& ops = *made;
@@ -216,6 +264,8 @@ TEST(Ops, EmbeddingGathersAndItsGradientScatters) {
   ops.embedGrad(shape, tokens.data(), d.data(), dwte.data(), dwpe.data());
   EXPECT_EQ(dwte, (std::vector<float>{15, 5, 1106})); // added to what the output projection left there
   EXPECT_EQ(dwpe, (std::vector<float>{101, 1010}));
+  ops.embed(shape, tokens.data(), wte.data(), nullptr, out.data()); // without positions
+  EXPECT_EQ(out, (std::vector<float>{30, 10, 30, 30}));
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <numbers>
 #include <numeric>
 
@@ -43,7 +44,72 @@ Vec block(const Vec& x, const ModelConfig& c, Reader& p, std::size_t rows) {
   return add(addBias(matmul(gelu(fc), wout, rows, n), bout), middle);
 }
 
+/// w[out, in] as [in, out].
+Vec transposed(const Vec& w, std::size_t out) {
+  const std::size_t in = w.size() / out;
+  Vec t(w.size());
+  for (std::size_t i = 0; i < w.size(); ++i)
+    t[i % in * out + i / in] = w[i];
+  return t;
+}
+
+/// x[rows, in] times the transpose of w[out, in].
+Vec linear(const Vec& x, const Vec& w, std::size_t rows, std::size_t out) {
+  return matmul(x, transposed(w, out), rows, out);
+}
+
+Vec llamaBlock(const Vec& x, const ModelConfig& c, Reader& p, std::size_t rows) {
+  const std::size_t n = c.channels, width = c.mlpWidth();
+  const Vec ln1 = p.take(n), wqkv = p.take(3 * n * n), watt = p.take(n * n), ln2 = p.take(n);
+  const Vec wfc = p.take(2 * width * n), wout = p.take(n * width);
+  const Vec qkv = rotate(linear(rmsNorm(x, ln1), wqkv, rows, 3 * n), c);
+  const Vec middle = add(linear(attention(qkv, rows / c.context, c), watt, rows, n), x);
+  return add(linear(swiglu(linear(rmsNorm(middle, ln2), wfc, rows, 2 * width), rows), wout, rows, n), middle);
+}
+
 } // namespace
+
+Vec rmsNorm(Vec x, const Vec& weight) {
+  const std::size_t n = weight.size();
+  for (std::size_t row = 0; row < x.size(); row += n) {
+    double squares = 0;
+    for (std::size_t c = 0; c < n; ++c)
+      squares += x[row + c] * x[row + c] / static_cast<double>(n);
+    for (std::size_t c = 0; c < n; ++c)
+      x[row + c] *= weight[c] / std::sqrt(squares + 1e-5);
+  }
+  return x;
+}
+
+Vec rotate(Vec qkv, const ModelConfig& config) {
+  const std::size_t n = config.channels, size = n / config.heads, half = size / 2;
+  for (std::size_t row = 0; row < qkv.size() / (3 * n); ++row) {
+    for (std::size_t channel = 0; channel < 2 * n; ++channel) { // of queries and keys
+      const std::size_t i = channel % size;
+      if (i >= half) continue;
+      double& real = qkv[row * 3 * n + channel];
+      double& imaginary = qkv[row * 3 * n + channel + half];
+      const double frequency = std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(size));
+      const std::complex<double> turned =
+          std::complex(real, imaginary) * std::polar(1.0, static_cast<double>(row % config.context) * frequency);
+      real = turned.real();
+      imaginary = turned.imag();
+    }
+  }
+  return qkv;
+}
+
+Vec swiglu(const Vec& pre, std::size_t rows) {
+  const std::size_t width = pre.size() / rows / 2;
+  Vec out;
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t i = 0; i < width; ++i) {
+      const double gate = pre[r * 2 * width + i];
+      out.push_back(gate / (1 + std::exp(-gate)) * pre[r * 2 * width + width + i]);
+    }
+  }
+  return out;
+}
 
 Vec toDouble(const std::vector<float>& values) { return Vec(values.begin(), values.end()); }
 
@@ -140,21 +206,16 @@ double gptLoss(const ModelConfig& config, const Vec& parameters, const std::vect
   const std::size_t n = config.channels, rows = tokens.size();
   Reader p(parameters);
   const Vec wte = p.take(config.vocab * n);
-  const Vec wpe = p.take(config.context * n);
+  const Vec wpe = config.isLlama() ? Vec(config.context * n, 0.0) : p.take(config.context * n);
   Vec x(rows * n);
   for (std::size_t i = 0; i < x.size(); ++i) {
     x[i] = wte[static_cast<std::size_t>(tokens[i / n]) * n + i % n] + wpe[i / n % config.context * n + i % n];
   }
   for (std::size_t layer = 0; layer < config.layers; ++layer)
-    x = block(x, config, p, rows);
-  const Vec weight = p.take(n), bias = p.take(n);
-  x = layerNorm(x, weight, bias, rows);
-  Vec transposed(wte.size());
-  for (std::size_t v = 0; v < config.vocab; ++v) {
-    for (std::size_t c = 0; c < n; ++c)
-      transposed[c * config.vocab + v] = wte[v * n + c];
-  }
-  const Vec losses = xent(matmul(x, transposed, rows, config.vocab), targets);
+    x = config.isLlama() ? llamaBlock(x, config, p, rows) : block(x, config, p, rows);
+  const Vec weight = p.take(n);
+  x = config.isLlama() ? rmsNorm(x, weight) : layerNorm(x, weight, p.take(n), rows);
+  const Vec losses = xent(linear(x, wte, rows, config.vocab), targets);
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 

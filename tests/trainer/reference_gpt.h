@@ -1,4 +1,4 @@
-/// A second GPT, in double precision and as plain as its formulas: what the float kernels are compared with.
+/// A second GPT and Llama, in double precision and as plain as its formulas: what the float kernels are compared with.
 #ifndef GOSS_TESTS_TRAINER_REFERENCE_GPT_H_
 #define GOSS_TESTS_TRAINER_REFERENCE_GPT_H_
 
@@ -24,6 +24,13 @@ Vec matmul(const Vec& x, const Vec& w, std::size_t rows, std::size_t out);
 /// Adds bias to every row.
 Vec addBias(Vec x, const Vec& bias);
 Vec gelu(Vec x);
+/// x / sqrt(mean(x^2) + 1e-5) weight of every row.
+Vec rmsNorm(Vec x, const Vec& weight);
+/// Turns queries and keys of qkv[batch, context, 3 channels] as complex numbers, of which a head's first half holds the
+/// real parts.
+Vec rotate(Vec qkv, const ModelConfig& config);
+/// silu(first half) * second half of every row of pre[rows, 2 width].
+Vec swiglu(const Vec& pre, std::size_t rows);
 /// qkv[batch, context, 3 channels] -> [batch, context, channels]
 Vec attention(const Vec& qkv, std::size_t batch, const ModelConfig& config);
 /// Loss of every row of logits[targets.size(), vocab].

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
+#include <tuple>
 
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
@@ -40,6 +41,14 @@ TEST(TrainingLoop, MuonTrainsAndTakesOtherSteps) {
   EXPECT_NE(result.losses, runAlone(smallOptions(30)).losses);
 }
 
+TEST(TrainingLoop, LlamaTrains) {
+  TrainOptions options = smallOptions(30);
+  options.model.arch = Architecture::llama;
+  const RunResult result = runAlone(options);
+  EXPECT_NEAR(result.losses.front(), 5.55, 0.2);
+  EXPECT_LT(result.losses.back(), 2.94);
+}
+
 TEST(TrainingLoop, RunsAreReproducibleAndDependOnTheSeed) {
   TrainOptions options = smallOptions(3);
   const RunResult first = runAlone(options);
@@ -48,15 +57,18 @@ TEST(TrainingLoop, RunsAreReproducibleAndDependOnTheSeed) {
   EXPECT_NE(runAlone(options).losses, first.losses);
 }
 
-/// The optimizer's name.
-class StoppedRun : public testing::TestWithParam<const char*> {};
+using Combination = std::tuple<Architecture, const char*>; // and the optimizer's name
+class StoppedRun : public testing::TestWithParam<Combination> {};
 
-INSTANTIATE_TEST_SUITE_P(Optimizers, StoppedRun, testing::Values("adamw", "muon"));
+INSTANTIATE_TEST_SUITE_P(Combinations, StoppedRun,
+                         testing::Values(Combination(Architecture::gpt2, "adamw"),
+                                         Combination(Architecture::llama, "muon")));
 
 TEST_P(StoppedRun, AfterEveryStepEndsAsOneThatNeverStopped) {
   const TemporaryDirectory directory;
   TrainOptions options = smallOptions(8);
-  options.optimizer = GetParam();
+  options.model.arch = std::get<0>(GetParam());
+  options.optimizer = std::get<1>(GetParam());
   const RunResult whole = runAlone(options);
   options.checkpoint = directory / "run";
   options.resume = true;

@@ -65,6 +65,10 @@ void CpuOps::embed(const EmbedShape& shape, const std::int32_t* tokens, const fl
   const std::size_t channels = shape.channels;
   for (std::size_t row = 0; row < shape.batch * shape.context; ++row, out += channels) {
     const float* token = wte + static_cast<std::size_t>(tokens[row]) * channels;
+    if (wpe == nullptr) {
+      copy(out, token, channels);
+      continue;
+    }
     const float* position = wpe + row % shape.context * channels;
     for (std::size_t c = 0; c < channels; ++c)
       out[c] = token[c] + position[c];

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trainer/compute/ops.h"
+#include "trainer/compute/rotary.h"
 
 namespace goss::trainer {
 
@@ -39,6 +40,11 @@ class CpuOps : public Ops {
                  float* dwpe) override;
   void layerNorm(const LayerNormTensors& t, std::size_t rows, std::size_t channels) override;
   void layerNormGrad(const LayerNormGradTensors& t, std::size_t rows, std::size_t channels) override;
+  void rmsNorm(const LayerNormTensors& t, std::size_t rows, std::size_t channels) override;
+  void rmsNormGrad(const LayerNormGradTensors& t, std::size_t rows, std::size_t channels) override;
+  void rotate(const AttentionShape& shape, float* qkv, bool is_inverse) override;
+  void swiglu(const float* pre, float* out, std::size_t rows, std::size_t width) override;
+  void swigluGrad(const SwigluGradTensors& t, std::size_t rows, std::size_t width) override;
   void attention(const AttentionShape& shape, const AttentionTensors& t) override;
   void attentionGrad(const AttentionShape& shape, const AttentionGradTensors& t) override;
   void softmaxXent(const XentShape& shape, const XentTensors& t) override;
@@ -46,6 +52,7 @@ class CpuOps : public Ops {
   void adamw(const AdamwSettings& settings, const AdamwTensors& t, std::size_t n) override;
 
  private:
+  RotaryAngles angles_;
   std::vector<float> scratch_; // [query block, T] gradients of one block of attention probabilities
 };
 

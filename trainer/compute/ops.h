@@ -51,6 +51,12 @@ struct LayerNormGradTensors {
   float* dbias = nullptr;        // [C] =
 };
 
+struct SwigluGradTensors {
+  const float* dout = nullptr; // [rows, F]
+  const float* pre = nullptr;  // [rows, 2F]
+  float* dpre = nullptr;       // [rows, 2F] =
+};
+
 struct AttentionShape {
   std::size_t batch = 0;    // B
   std::size_t context = 0;  // T
@@ -139,7 +145,8 @@ class Ops {
   virtual void geluGrad(float* d, const float* pre, std::size_t rows, std::size_t n) = 0;
 
   // Layers.
-  /// out[B,T,C] = wte[token[b,t]] + wpe[t]; tokens[B,T] are in the backend's memory, each below V. tables: wte, wpe.
+  /// out[B,T,C] = wte[token[b,t]] + wpe[t]; tokens[B,T] are in the backend's memory, each below V. `wpe` may be null:
+  /// 0.
   virtual void embed(const EmbedShape& shape, const std::int32_t* tokens, const float* wte, const float* wpe,
                      float* out) = 0;
   /// dwte[token[b,t]] += dout[b,t] and dwpe[T,C] = sum over b of dout. Either may be null: left out.
@@ -147,6 +154,18 @@ class Ops {
                          float* dwpe) = 0;
   virtual void layerNorm(const LayerNormTensors& t, std::size_t rows, std::size_t channels) = 0;
   virtual void layerNormGrad(const LayerNormGradTensors& t, std::size_t rows, std::size_t channels) = 0;
+  /// As layerNorm without a mean and a bias, which are not used: y = x rstd weight, rstd = 1 / sqrt(mean(x^2) + 1e-5)
+  /// (Zhang and Sennrich 2019).
+  virtual void rmsNorm(const LayerNormTensors& t, std::size_t rows, std::size_t channels) = 0;
+  virtual void rmsNormGrad(const LayerNormGradTensors& t, std::size_t rows, std::size_t channels) = 0;
+  /// Turns queries and keys of qkv[B,T,3C] in place (Su et al. 2021, in Llama's pairing): in every head of D channels,
+  /// channels i and i + D/2 of token t by the angle t * 10000^(-2i/D). `is_inverse`: by its negative, which is the
+  /// gradient.
+  virtual void rotate(const AttentionShape& shape, float* qkv, bool is_inverse) = 0;
+  /// out[rows,F] = silu(gate) up of pre[rows,2F] = (gate, up), with silu(x) = x / (1 + e^-x) (Shazeer 2020).
+  virtual void swiglu(const float* pre, float* out, std::size_t rows, std::size_t width) = 0;
+  /// dpre[rows,2F] = the gradient at pre.
+  virtual void swigluGrad(const SwigluGradTensors& t, std::size_t rows, std::size_t width) = 0;
   /// Causal multi-head attention: out = softmax(q k^T / sqrt(C/H)) v per sample and head.
   virtual void attention(const AttentionShape& shape, const AttentionTensors& t) = 0;
   virtual void attentionGrad(const AttentionShape& shape, const AttentionGradTensors& t) = 0;

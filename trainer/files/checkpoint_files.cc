@@ -36,7 +36,28 @@ std::string replicaPath(const std::string& path, std::size_t replica) {
   return fmt::format("{}/replica-{:04}.safetensors", path, replica);
 }
 
+nlohmann::ordered_json llamaConfig(const ModelConfig& c) {
+  return {{"architectures", {"LlamaForCausalLM"}},
+          {"model_type", "llama"},
+          {"hidden_act", "silu"},
+          {"rms_norm_eps", 1e-5},
+          {"rope_theta", 10000.0},
+          {"num_hidden_layers", c.layers},
+          {"hidden_size", c.channels},
+          {"intermediate_size", c.mlpWidth()},
+          {"num_attention_heads", c.heads},
+          {"num_key_value_heads", c.heads},
+          {"max_position_embeddings", c.context},
+          {"vocab_size", c.vocab},
+          {"attention_bias", false},
+          {"mlp_bias", false},
+          {"attention_dropout", 0.0},
+          {"tie_word_embeddings", true},
+          {"torch_dtype", "float32"}};
+}
+
 std::string huggingFaceConfig(const ModelConfig& c) {
+  if (c.isLlama()) return llamaConfig(c).dump(2) + "\n";
   const nlohmann::ordered_json config = {{"architectures", {"GPT2LMHeadModel"}},
                                          {"model_type", "gpt2"},
                                          {"activation_function", "gelu_new"},
@@ -93,23 +114,29 @@ void writeText(const std::string& path, std::string_view text) {
 }
 
 struct ConfigSize {
-  const char* key;
+  const char* gpt2_key;
+  const char* llama_key;
   const char* flag;
   std::size_t ModelConfig::*value;
+  [[nodiscard]] const char* keyOf(const ModelConfig& config) const { return config.isLlama() ? llama_key : gpt2_key; }
 };
-constexpr ConfigSize kConfigSizes[] = {{"n_layer", "--layers", &ModelConfig::layers},
-                                       {"n_embd", "--channels", &ModelConfig::channels},
-                                       {"n_head", "--heads", &ModelConfig::heads},
-                                       {"n_positions", "--context", &ModelConfig::context},
-                                       {"vocab_size", "--vocab", &ModelConfig::vocab}};
+constexpr ConfigSize kConfigSizes[] = {{"n_layer", "num_hidden_layers", "--layers", &ModelConfig::layers},
+                                       {"n_embd", "hidden_size", "--channels", &ModelConfig::channels},
+                                       {"n_head", "num_attention_heads", "--heads", &ModelConfig::heads},
+                                       {"n_positions", "max_position_embeddings", "--context", &ModelConfig::context},
+                                       {"vocab_size", "vocab_size", "--vocab", &ModelConfig::vocab}};
 
 /// The number of heads shows in no tensor's shape, and for every other size this error names the flag.
 void checkConfig(const std::string& path, const ModelConfig& expected) {
   const ModelConfig found = readModelConfig(path);
+  if (found.arch != expected.arch) {
+    refuse("{} is of another model: it is {}, so give --arch {}", configPath(path), found.isLlama() ? "llama" : "gpt2",
+           found.isLlama() ? "llama" : "gpt2");
+  }
   for (const ConfigSize& size : kConfigSizes) {
     if (found.*size.value != expected.*size.value) {
-      refuse("{} is of another model: its {} is {}, but {} is {}", configPath(path), size.key, found.*size.value,
-             size.flag, expected.*size.value);
+      refuse("{} is of another model: its {} is {}, but {} is {}", configPath(path), size.keyOf(found),
+             found.*size.value, size.flag, expected.*size.value);
     }
   }
 }
@@ -198,11 +225,15 @@ void readReplica(const std::string& path, const ParameterTable& table, ReplicaSt
 ModelConfig readModelConfig(const std::string& path) {
   const nlohmann::json json = nlohmann::json::parse(readText(configPath(path)), nullptr, false);
   if (!json.is_object()) fail("{} is damaged: it is not JSON", configPath(path));
+  const std::string type = json.value("model_type", nlohmann::json()).dump();
+  if (type != "\"gpt2\"" && type != "\"llama\"")
+    fail("{}: its model_type is {}; there are gpt2 and llama", configPath(path), type);
   ModelConfig config;
+  if (type == "\"llama\"") config.arch = Architecture::llama;
   for (const ConfigSize& size : kConfigSizes) {
-    const auto found = json.find(size.key);
+    const auto found = json.find(size.keyOf(config));
     if (found == json.end() || !found->is_number_unsigned())
-      fail("{} is damaged: it has no number {}", configPath(path), size.key);
+      fail("{} is damaged: it has no number {}", configPath(path), size.keyOf(config));
     config.*size.value = found->get<std::size_t>();
   }
   return config;

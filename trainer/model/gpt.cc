@@ -35,9 +35,7 @@ float* Gpt::blockOutput(std::size_t layer) {
   return layer + 1 < blocks_.size() ? blocks_[layer + 1].input.data() : last_.data();
 }
 
-BlockPass Gpt::passOf(std::size_t layer) {
-  return {ops_, table_.block(layer), parameters(), {batch_, config_.context, config_.channels, config_.heads}};
-}
+BlockPass Gpt::passOf(std::size_t layer) { return {ops_, config_, table_.block(layer), parameters(), batch_}; }
 
 void Gpt::forward(std::span<const std::int32_t> tokens) {
   batch_ = tokens.size() / config_.context;
@@ -48,12 +46,11 @@ void Gpt::forward(std::span<const std::int32_t> tokens) {
   const float* p = parameters();
   tokens_.upload(tokens);
   ops_.embed({batch_, config_.context, config_.channels, config_.vocab}, tokens_.data(), p + table_.wte(),
-             p + table_.wpe(), blocks_[0].input.data());
+             config_.isLlama() ? nullptr : p + table_.wpe(), blocks_[0].input.data());
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer)
     forwardBlock(passOf(layer), blocks_[layer], blockOutput(layer));
-  ops_.layerNorm(
-      {last_.data(), p + table_.lnfWeight(), p + table_.lnfBias(), lnf_.data(), lnf_mean_.data(), lnf_rstd_.data()},
-      rows_, config_.channels);
+  forwardNorm(ops_, config_, {last_.data(), p + table_.lnfWeight(), lnf_.data(), lnf_mean_.data(), lnf_rstd_.data()},
+              rows_);
   // logits[rows, V] = lnf[rows, C] * wte[V, C]^T
   ops_.gemm({.trans_b = true, .m = rows_, .n = config_.vocab, .k = config_.channels}, lnf_.data(), p + table_.wte(),
             logits_.data());
@@ -79,14 +76,15 @@ void Gpt::backward(float* gradient, const GradientReady& ready) {
   ops_.gemm({.trans_a = true, .m = config_.vocab, .n = channels, .k = rows_}, logits_.data(), lnf_.data(),
             gradient + table_.wte());
   ops_.fill(flow_.output.data(), 0.0f, rows_ * channels);
-  ops_.layerNormGrad({dnorm_.data(), last_.data(), p + table_.lnfWeight(), lnf_mean_.data(), lnf_rstd_.data(),
-                      flow_.output.data(), gradient + table_.lnfWeight(), gradient + table_.lnfBias()},
-                     rows_, channels);
+  normGrad(ops_, config_,
+           {dnorm_.data(), last_.data(), p + table_.lnfWeight(), lnf_mean_.data(), lnf_rstd_.data(),
+            flow_.output.data(), gradient + table_.lnfWeight()},
+           rows_);
   if (ready) ready(table_.lnfWeight());
   for (std::size_t layer = blocks_.size(); layer-- > 0;)
     backwardBlock(layer, gradient, ready);
   ops_.embedGrad({batch_, config_.context, channels, config_.vocab}, tokens_.data(), flow_.output.data(),
-                 gradient + table_.wte(), gradient + table_.wpe());
+                 gradient + table_.wte(), config_.isLlama() ? nullptr : gradient + table_.wpe());
   if (ready) ready(0);
 }
 
@@ -94,7 +92,6 @@ void Gpt::backward(float* gradient, const GradientReady& ready) {
 void Gpt::backwardBlock(std::size_t layer, float* gradient, const GradientReady& ready) {
   const BlockPass pass = passOf(layer);
   BlockActivations& a = blocks_[layer];
-  // A layer norm's bias follows its weight.
   mlpInputGrad(pass, a, flow_, gradient + pass.at.ln2_weight, dnorm_.data());
   mlpWeightGrad(pass, a, flow_, gradient);
   if (ready) ready(pass.at.ln2_weight);

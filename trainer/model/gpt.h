@@ -1,4 +1,4 @@
-/// A GPT with explicit forward and backward passes over the table of tensor operations.
+/// A language model with explicit forward and backward passes over the table of tensor operations.
 #ifndef GOSS_TRAINER_MODEL_GPT_H_
 #define GOSS_TRAINER_MODEL_GPT_H_
 
@@ -16,9 +16,8 @@
 
 namespace goss::trainer {
 
-/// Pre-norm blocks, learned positions, GELU in the tanh form, output projection tied to the token embedding: GPT-2's
-/// architecture (Radford et al. 2019) without dropout. B below is the number of samples of the pass, at most
-/// `max_batch`; every sample has exactly `context` tokens. One thread at a time.
+/// Pre-norm blocks of either Architecture, without dropout; gpt2's GELU is in the tanh form. B below is the number of
+/// samples of the pass, at most `max_batch`; every sample has exactly `context` tokens. One thread at a time.
 class Gpt {
  public:
   /// Called during backward with the flat offset from which on the gradient is final; offsets fall, the last one is 0.

@@ -1,4 +1,4 @@
-/// Names, shapes and places of a GPT's parameters in one flat vector.
+/// Names, shapes and places of a model's parameters in one flat vector.
 #ifndef GOSS_TRAINER_MODEL_PARAMETER_TABLE_H_
 #define GOSS_TRAINER_MODEL_PARAMETER_TABLE_H_
 
@@ -13,8 +13,8 @@ namespace goss::trainer {
 
 /// One tensor: elements [offset, offset + count) of the flat vector.
 struct Parameter {
-  std::string name;               // GPT-2's, such as "h.0.attn.c_attn.weight"
-  std::vector<std::size_t> shape; // projections are [in, out], as in GPT-2's Conv1D
+  std::string name;               // Hugging Face's, such as "h.0.attn.c_attn.weight"
+  std::vector<std::size_t> shape; // projections are [in, out] in gpt2, as its Conv1D, and [out, in] in llama
   std::size_t offset = 0;
   std::size_t count = 0;
   int layer = 0;         // the block; embeddings are in the first layer, the last layer norm comes after all
@@ -25,17 +25,17 @@ struct Parameter {
   [[nodiscard]] bool isHidden() const { return is_in_block && isMatrix(); } // from channels to channels
 };
 
-/// Offsets of the tensors of one block.
+/// Offsets of the tensors of one block; F is ModelConfig::mlpWidth. Biases are gpt2's only.
 struct BlockOffsets {
   std::size_t ln1_weight, ln1_bias;
-  std::size_t qkv_weight, qkv_bias; // [C, 3C], [3C]
+  std::size_t qkv_weight, qkv_bias; // [C, 3C], [3C]; llama: queries, keys and values one behind the other, [3C, C]
   std::size_t att_weight, att_bias; // [C, C], [C]
   std::size_t ln2_weight, ln2_bias;
-  std::size_t fc_weight, fc_bias;   // [C, 4C], [4C]
-  std::size_t out_weight, out_bias; // [4C, C], [C]
+  std::size_t fc_weight, fc_bias;   // [C, F], [F]; llama: gate and up one behind the other, [2F, C]
+  std::size_t out_weight, out_bias; // [F, C], [C]; llama: [C, F]
 };
 
-/// Tensors lie in the order of the forward pass: wte, wpe, h.0 ... h.L-1, ln_f. The backward pass therefore completes
+/// Tensors lie in the order of the forward pass: wte, wpe (gpt2's), blocks, ln_f. The backward pass therefore completes
 /// the flat gradient from its end to its start, and "everything from offset x on is final" describes its progress.
 class ParameterTable {
  public:
@@ -49,9 +49,8 @@ class ParameterTable {
   [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }
   [[nodiscard]] const BlockOffsets& block(std::size_t layer) const { return blocks_[layer]; }
   [[nodiscard]] std::size_t wte() const { return wte_; } // [V, C], tied with the output projection
-  [[nodiscard]] std::size_t wpe() const { return wpe_; } // [T, C]
+  [[nodiscard]] std::size_t wpe() const { return wpe_; } // [T, C], gpt2's only
   [[nodiscard]] std::size_t lnfWeight() const { return lnf_weight_; }
-  [[nodiscard]] std::size_t lnfBias() const { return lnf_bias_; }
   [[nodiscard]] std::size_t count() const { return count_; }
 
   /// GPT-2's initial values as a pure function of the seed: normal(0, 0.02), with 0.02 / sqrt(2 layers) for the
@@ -60,14 +59,18 @@ class ParameterTable {
 
  private:
   std::size_t add(std::string name, std::vector<std::size_t> shape, float init_std, float init_value = 0.0f);
+  void addEmbeddings(const ModelConfig& config);
+  void addPositions(const ModelConfig& config);
+  void addFinalNorm(const ModelConfig& config);
   void addBlock(const ModelConfig& config, std::size_t layer);
+  [[nodiscard]] BlockOffsets addGpt2Block(const ModelConfig& config, std::size_t layer);
+  [[nodiscard]] BlockOffsets addLlamaBlock(const ModelConfig& config, std::size_t layer);
 
   std::vector<Parameter> parameters_;
   std::vector<BlockOffsets> blocks_;
   std::size_t wte_ = 0;
   std::size_t wpe_ = 0;
   std::size_t lnf_weight_ = 0;
-  std::size_t lnf_bias_ = 0;
   std::size_t count_ = 0;
 };
 

@@ -64,7 +64,7 @@ StageModel::Held& StageModel::of(int micro_batch) {
 }
 
 BlockPass StageModel::passOf(std::size_t local_layer, std::size_t batch) {
-  return {ops_, table_.block(local_layer), weights(), {batch, config_.context, config_.channels, config_.heads}};
+  return {ops_, config_, table_.block(local_layer), weights(), batch};
 }
 
 void StageModel::forward(int micro_batch, std::span<const std::int32_t> tokens, const float* input, float* output) {
@@ -82,7 +82,7 @@ void StageModel::forward(int micro_batch, std::span<const std::int32_t> tokens, 
   if (range_.is_first) {
     h.tokens.upload(tokens);
     ops_.embed({h.batch, config_.context, config_.channels, config_.vocab}, h.tokens.data(), weights() + table_.wte(),
-               weights() + table_.wpe(), h.blocks.front().input.data());
+               config_.isLlama() ? nullptr : weights() + table_.wpe(), h.blocks.front().input.data());
   } else {
     ops_.upload(h.blocks.front().input.data(), input, rows * config_.channels * sizeof(float));
   }
@@ -101,9 +101,8 @@ void StageModel::forward(int micro_batch, std::span<const std::int32_t> tokens, 
 void StageModel::projectHead(Held& h) {
   const std::size_t rows = h.batch * config_.context;
   const float* p = weights();
-  ops_.layerNorm(
-      {h.last.data(), p + table_.lnfWeight(), p + table_.lnfBias(), h.lnf.data(), h.lnf_mean.data(), h.lnf_rstd.data()},
-      rows, config_.channels);
+  forwardNorm(ops_, config_,
+              {h.last.data(), p + table_.lnfWeight(), h.lnf.data(), h.lnf_mean.data(), h.lnf_rstd.data()}, rows);
   ops_.gemm({.trans_b = true, .m = rows, .n = config_.vocab, .k = config_.channels}, h.lnf.data(), projection(),
             h.logits.data());
 }
@@ -130,10 +129,10 @@ void StageModel::inputGrad(int micro_batch, const float* doutput, float* dinput)
   if (range_.is_last) {
     ops_.gemm({.m = rows, .n = channels, .k = config_.vocab}, h.logits.data(), projection(), scratch_.data());
     ops_.fill(top, 0.0f, rows * channels);
-    float* dnorm = dnormsOf(h, h.blocks.size());
-    ops_.layerNormGrad({scratch_.data(), h.last.data(), weights() + table_.lnfWeight(), h.lnf_mean.data(),
-                        h.lnf_rstd.data(), top, dnorm, dnorm + channels},
-                       rows, channels);
+    normGrad(ops_, config_,
+             {scratch_.data(), h.last.data(), weights() + table_.lnfWeight(), h.lnf_mean.data(), h.lnf_rstd.data(), top,
+              dnormsOf(h, h.blocks.size())},
+             rows);
   } else {
     ops_.upload(top, doutput, rows * channels * sizeof(float));
   }
@@ -148,16 +147,16 @@ void StageModel::inputGrad(int micro_batch, const float* doutput, float* dinput)
 
 void StageModel::weightGrad(int micro_batch, float* gradient) {
   Held& h = of(micro_batch);
-  const std::size_t channels = config_.channels;
+  const std::size_t channels = config_.channels, norm = config_.normParameters();
   for (std::size_t layer = 0; layer < h.blocks.size(); ++layer) {
     const BlockPass pass = passOf(layer, h.batch);
     mlpWeightGrad(pass, h.blocks[layer], h.flow[layer], gradient);
     attentionWeightGrad(pass, h.blocks[layer], h.flow[layer], gradient);
-    ops_.copy(gradient + pass.at.ln1_weight, dnormsOf(h, layer), 2 * channels);
-    ops_.copy(gradient + pass.at.ln2_weight, dnormsOf(h, layer) + 2 * channels, 2 * channels);
+    ops_.copy(gradient + pass.at.ln1_weight, dnormsOf(h, layer), norm);
+    ops_.copy(gradient + pass.at.ln2_weight, dnormsOf(h, layer) + 2 * channels, norm);
   }
-  if (range_.is_last) ops_.copy(gradient + table_.lnfWeight(), dnormsOf(h, h.blocks.size()), 2 * channels);
-  if (range_.is_first) {
+  if (range_.is_last) ops_.copy(gradient + table_.lnfWeight(), dnormsOf(h, h.blocks.size()), norm);
+  if (range_.is_first && !config_.isLlama()) {
     ops_.embedGrad({h.batch, config_.context, channels, config_.vocab}, h.tokens.data(), h.dinput.data(), nullptr,
                    gradient + table_.wpe());
   }

@@ -21,7 +21,12 @@ bool isDevice(const std::string& text) {
   return !number.empty() && number.size() <= 3 && number.find_first_not_of("0123456789") == std::string::npos;
 }
 
-void addModelFlags(CommandLine& line, TrainOptions& o) {
+constexpr const char* kLlama = "llama";
+
+void addModelFlags(CommandLine& line, TrainOptions& o, std::string& arch) {
+  line.option("--arch", arch, "gpt2, or llama: RMSNorm, rotary positions, SwiGLU, no biases")
+      .oneOf({"gpt2", kLlama})
+      .group("Model");
   line.option("--layers", o.model.layers, "blocks").group("Model");
   line.option("--channels", o.model.channels, "width of the residual stream").group("Model");
   line.option("--heads", o.model.heads, "attention heads; must divide --channels").group("Model");
@@ -213,6 +218,7 @@ std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerp
                           {"data", fmt::format("{:016x}", data_fingerprint)}};
   if (o.beta1 != TrainOptions().beta1) settings["beta1"] = o.beta1;
   if (o.beta2 != TrainOptions().beta2) settings["beta2"] = o.beta2;
+  if (o.model.isLlama()) settings["arch"] = kLlama;
   if (o.optimizer != "adamw") settings["optimizer"] = fmt::format("{} {}", o.optimizer, o.muon_momentum);
   if (o.backend != "cpu") settings["backend"] = o.backend; // other backends round differently
   // Stages alone change no bit; these settings do.
@@ -241,14 +247,15 @@ ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
   TrainOptions options;
   options.model.vocab = 0;
   CommandLine line(
-      "Trains a GPT on text, its copies on all ranks kept together by Gossamer.\n"
+      "Trains a GPT or Llama on text, its copies on all ranks kept together by Gossamer.\n"
       "Start it alone, with 'mpirun -np N goss-train ...', or with torchrun-style variables.\n"
       "'goss-train compare RUN...' compares runs; 'goss-train generate FOLDER' and 'goss-train logits FOLDER' show "
       "what a checkpoint's model says.",
       "goss-train");
   line.showDefaults();
   line.lastValueHolds();
-  addModelFlags(line, options);
+  std::string arch = "gpt2";
+  addModelFlags(line, options, arch);
   addTrainingFlags(line, options);
   addBackendFlags(line, options);
   addPipelineFlags(line, options);
@@ -258,6 +265,7 @@ ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
                          "TOML file of flags without dashes, such as lr = 1e-3; the command line overrides it");
   if (const auto ending = line.parse(argc, argv))
     return {std::nullopt, ending->text, ending->status == 0 ? 0 : kUsageError};
+  if (arch == kLlama) options.model.arch = Architecture::llama;
   return {options, "", 0};
 }
 

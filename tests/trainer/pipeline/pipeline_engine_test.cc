@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "tests/trainer/far_ops.h"
 #include "tests/trainer/pipeline/pipeline_runs.h"
 #include "tests/trainer/temporary_directory.h"
 #include "trainer/base/error.h"
@@ -123,6 +124,16 @@ TEST(PipelineEngine, MuonOfStagesHasTheBitsOfTheWholeModels) {
   expectSameRun(runPipeline(4, options), runTwoIslands(options));
 }
 
+TEST(PipelineEngine, LlamaOfStagesHasTheBitsOfTheWholeModel) {
+  TrainOptions options = pipelineOptions(2, "zb-h1");
+  options.model.arch = Architecture::llama;
+  const RunResult alone = runAlone(withoutPipeline(options));
+  expectSameRun(runPipeline(2, options), alone);
+  EXPECT_NE(alone.losses, runAlone(withoutPipeline(pipelineOptions(2, "zb-h1"))).losses);
+  options.recompute = true;
+  expectSameRun(runPipeline<FarOps>(2, options), alone);
+}
+
 TEST(PipelineEngine, DemoMovesEveryWeightByTheLearningRateAlongSigns) {
   TrainOptions options = pipelineOptions(2, "1f1b");
   options.steps = 1;
@@ -133,7 +144,8 @@ TEST(PipelineEngine, DemoMovesEveryWeightByTheLearningRateAlongSigns) {
   const std::vector<float> before = table.initialValues(options.seed);
   for (const RunResult& run : {runPipeline(4, options), runTwoIslands(options)}) {
     std::size_t moved = 0;
-    for (std::size_t i = table.lnfWeight(); i < table.lnfBias() + options.model.channels; ++i) { // vectors do not decay
+    for (std::size_t i = table.lnfWeight(); i < table.lnfWeight() + 2 * options.model.channels;
+         ++i) { // vectors do not decay
       const float after = run.state.parameters[i];
       EXPECT_TRUE(after == before[i] || after == before[i] - rate || after == before[i] + rate) << after;
       moved += after != before[i] ? 1 : 0;

@@ -1,4 +1,4 @@
-"""Trains a few steps with goss-train, and compares the logits of the checkpoint's model with numpy's.
+"""Trains a few steps of either architecture with goss-train, and compares the logits of the checkpoint's model with numpy's.
 
 usage: checkpoint_logits_test.py GOSS_TRAIN
 """
@@ -13,6 +13,7 @@ import numpy as np
 from safetensors import safe_open
 
 import numpy_gpt2
+import numpy_llama
 
 PROGRAM = sys.argv.pop()
 CONTEXT = 16
@@ -26,14 +27,17 @@ def run(*arguments):
         raise RuntimeError(f"{arguments}: {done.stdout}{done.stderr}")
 
 
-class CheckpointLogits(unittest.TestCase):
+class Gpt2Logits(unittest.TestCase):
+    FLAGS = []
+    forward = staticmethod(numpy_gpt2.forward)
+
     @classmethod
     def setUpClass(cls):
         cls.directory = tempfile.TemporaryDirectory(prefix="goss-logits-")
         text = os.path.join(cls.directory.name, "text")
         with open(text, "w", encoding="ascii") as file:
             file.write("in the beginning was the word, and the word was with those who counted. " * 200)
-        run("--data", text, *FLAGS, "--checkpoint", os.path.join(cls.directory.name, "run"))
+        run("--data", text, *FLAGS, *cls.FLAGS, "--checkpoint", os.path.join(cls.directory.name, "run"))
         cls.folder = os.path.join(cls.directory.name, "run", "step-00000020")
 
     @classmethod
@@ -50,7 +54,7 @@ class CheckpointLogits(unittest.TestCase):
         for seed in (1, 2):
             tokens, logits = self.logits(seed)
             self.assertEqual(len(tokens), CONTEXT)
-            expected = numpy_gpt2.forward(self.folder, tokens)
+            expected = self.forward(self.folder, tokens)
             self.assertEqual(logits.shape, expected.value.shape)
             excess = abs(logits - expected.value) - expected.tolerance()
             self.assertLessEqual(excess.max(), 0)
@@ -60,9 +64,14 @@ class CheckpointLogits(unittest.TestCase):
     def test_the_bound_notices_one_wrong_token(self):
         tokens, logits = self.logits(1)
         tokens[3] = (tokens[3] + 1) % 256
-        expected = numpy_gpt2.forward(self.folder, tokens)
+        expected = self.forward(self.folder, tokens)
         wrong = (abs(logits - expected.value) > expected.tolerance()).any(-1)
         np.testing.assert_array_equal(wrong, np.arange(CONTEXT) >= 3)  # attention sees no future
+
+
+class LlamaLogits(Gpt2Logits):
+    FLAGS = ["--arch", "llama"]
+    forward = staticmethod(numpy_llama.forward)
 
 
 if __name__ == "__main__":

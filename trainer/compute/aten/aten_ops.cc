@@ -38,6 +38,7 @@
 #include <utility>
 
 #include "trainer/base/error.h"
+#include "trainer/compute/rotary.h"
 
 namespace goss::trainer {
 
@@ -101,6 +102,11 @@ class AtenOps : public Ops {
                  float* dwpe) override;
   void layerNorm(const LayerNormTensors& t, std::size_t rows, std::size_t channels) override;
   void layerNormGrad(const LayerNormGradTensors& t, std::size_t rows, std::size_t channels) override;
+  void rmsNorm(const LayerNormTensors& t, std::size_t rows, std::size_t channels) override;
+  void rmsNormGrad(const LayerNormGradTensors& t, std::size_t rows, std::size_t channels) override;
+  void rotate(const AttentionShape& shape, float* qkv, bool is_inverse) override;
+  void swiglu(const float* pre, float* out, std::size_t rows, std::size_t width) override;
+  void swigluGrad(const SwigluGradTensors& t, std::size_t rows, std::size_t width) override;
   void attention(const AttentionShape& shape, const AttentionTensors& t) override;
   void attentionGrad(const AttentionShape& shape, const AttentionGradTensors& t) override;
   void softmaxXent(const XentShape& shape, const XentTensors& t) override;
@@ -133,7 +139,9 @@ class AtenOps : public Ops {
   c10::Device device_;
   std::string name_;
   std::unordered_map<void*, at::Tensor> allocations_; // by their address
-  at::Tensor later_;                                  // [T, T] true above the diagonal, of the last attention
+  RotaryAngles angles_;
+  at::Tensor cosines_, sines_; // [T, 1, 1, D/2] on the device, of angles_
+  at::Tensor later_;           // [T, T] true above the diagonal, of the last attention
 };
 
 /// [B, H, T, D] as packed [B * H, T, D].
@@ -237,7 +245,11 @@ void AtenOps::embed(const EmbedShape& s, const std::int32_t* tokens, const float
   run([&] {
     at::Tensor to = view(out, s.batch, s.context, s.channels);
     const at::Tensor rows = at::index_select(view(wte, s.vocab, s.channels), 0, indices(tokens, s.batch * s.context));
-    at::add_out(to, rows.view(to.sizes()), view(wpe, s.context, s.channels));
+    if (wpe == nullptr) {
+      to.copy_(rows.view(to.sizes()));
+    } else {
+      at::add_out(to, rows.view(to.sizes()), view(wpe, s.context, s.channels));
+    }
   });
 }
 
@@ -273,6 +285,69 @@ void AtenOps::layerNormGrad(const LayerNormGradTensors& t, std::size_t rows, std
     view(t.dx, rows, channels).add_(dx);
     view(t.dweight, channels).copy_(dweight);
     view(t.dbias, channels).copy_(dbias);
+  });
+}
+
+void AtenOps::rmsNorm(const LayerNormTensors& t, std::size_t rows, std::size_t channels) {
+  run([&] {
+    const at::Tensor x = view(t.x, rows, channels);
+    const at::Tensor rstd = x.square().mean({1}, true).add_(kLayerNormEps).rsqrt_();
+    view(t.y, rows, channels).copy_(x.mul(rstd).mul_(view(t.weight, channels)));
+    view(t.rstd, rows, 1u).copy_(rstd);
+  });
+}
+
+// With x^ = x rstd and d^ = dy weight: dx = rstd (d^ - x^ mean(d^ x^)).
+void AtenOps::rmsNormGrad(const LayerNormGradTensors& t, std::size_t rows, std::size_t channels) {
+  run([&] {
+    const at::Tensor rstd = view(t.rstd, rows, 1u), normal = view(t.x, rows, channels).mul(rstd);
+    const at::Tensor dy = view(t.dy, rows, channels), scaled = dy.mul(view(t.weight, channels));
+    const at::Tensor dot = scaled.mul(normal).mean({1}, true);
+    view(t.dx, rows, channels).add_(scaled.sub(normal.mul(dot)).mul_(rstd));
+    at::Tensor dweight = view(t.dweight, channels);
+    at::sum_out(dweight, dy.mul(normal), at::IntArrayRef{0});
+  });
+}
+
+void AtenOps::rotate(const AttentionShape& s, float* qkv, bool is_inverse) {
+  run([&] {
+    const std::size_t half = s.channels / s.heads / 2;
+    const auto table = [&](const std::vector<float>& values) {
+      return at::from_blob(const_cast<float*>(values.data()), {toInt(s.context), 1, 1, toInt(half)})
+          .to(device_, at::kFloat, false, true);
+    };
+    if (angles_.prepare(s)) {
+      cosines_ = table(angles_.cosines());
+      sines_ = table(angles_.sines());
+    }
+    const at::Tensor turned = view(qkv, s.batch, s.context, std::size_t{3}, s.heads, 2 * half).narrow(2, 0, 2);
+    const at::Tensor low = turned.narrow(4, 0, toInt(half)), high = turned.narrow(4, toInt(half), toInt(half));
+    const at::Tensor sines = is_inverse ? sines_.neg() : sines_;
+    const at::Tensor new_low = low.mul(cosines_).sub_(high.mul(sines));
+    high.copy_(high.mul(cosines_).add_(low.mul(sines)));
+    low.copy_(new_low);
+  });
+}
+
+void AtenOps::swiglu(const float* pre, float* out, std::size_t rows, std::size_t width) {
+  run([&] {
+    const at::Tensor both = view(pre, rows, 2 * width);
+    const at::Tensor gate = both.narrow(1, 0, toInt(width)), up = both.narrow(1, toInt(width), toInt(width));
+    view(out, rows, width).copy_(gate.sigmoid().mul_(gate).mul_(up));
+  });
+}
+
+void AtenOps::swigluGrad(const SwigluGradTensors& t, std::size_t rows, std::size_t width) {
+  run([&] {
+    const auto halves = [&](const float* memory) {
+      const at::Tensor both = view(memory, rows, 2 * width);
+      return std::pair(both.narrow(1, 0, toInt(width)), both.narrow(1, toInt(width), toInt(width)));
+    };
+    const auto [gate, up] = halves(t.pre);
+    const auto [dgate, dup] = halves(t.dpre);
+    const at::Tensor dout = view(t.dout, rows, width), part = gate.sigmoid();
+    dgate.copy_(dout.mul(up).mul_(part).mul_(part.neg().add_(1).mul_(gate).add_(1)));
+    dup.copy_(dout.mul(gate).mul_(part));
   });
 }
 
