@@ -9,6 +9,7 @@
 #include <string>
 
 #include "gossamer/gossamer.h"
+#include "trainer/base/error.h"
 #include "trainer/base/stop_request.h"
 #include "trainer/compute/backend.h"
 #include "trainer/data/dataset.h"
@@ -51,6 +52,12 @@ void train(TrainOptions options, DataParallel& group) {
   std::shared_ptr<const Tokenizer> tokenizer;
   if (!options.tokenizer.empty()) tokenizer = std::make_shared<GptTokenizer>(options.tokenizer);
   const Dataset data = Dataset::load(options.data, tokenizer);
+  if (!options.init.empty()) options.model = modelOfInit(options);
+  const std::size_t bytes = ByteTokenizer().vocab();
+  if (!options.init.empty() && data.tokenizer().vocab() == bytes && options.model.vocab > bytes) {
+    fail("--init {}: its {} tokens are more than bytes; give --tokenizer with its vocabulary, or token files",
+         options.init, options.model.vocab);
+  }
   if (options.model.vocab == 0) options.model.vocab = data.tokenizer().vocab();
   options.sync = syncOfRun(options);
   const std::unique_ptr<Ops> ops = makeOps(options.backend, options.device);

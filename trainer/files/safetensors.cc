@@ -92,6 +92,20 @@ bool readSizes(const Json& json, std::vector<std::size_t>& out) {
   return true;
 }
 
+float fromBfloat(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+/// IEEE 754 binary16: its exponent moves by 112, infinities and NaNs by another 112; a subnormal is a multiple of
+/// 2^-24.
+float fromHalf(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16, size = bits & 0x7fffu;
+  if (size < 0x400) {
+    const float value = static_cast<float>(size) * 0x1p-24f;
+    return sign != 0 ? -value : value;
+  }
+  constexpr std::uint32_t kBias = 112u << 23;
+  return std::bit_cast<float>(sign | ((size << 13) + (size < 0x7c00 ? kBias : 2 * kBias)));
+}
+
 } // namespace
 
 void writeSafetensors(const std::string& path, std::vector<SafetensorsEntry> tensors, Metadata metadata) {
@@ -207,6 +221,19 @@ void SafetensorsFile::read(const std::string& name, const std::vector<std::size_
          fmt::join(tensor.shape, ", "), fmt::join(shape, ", "));
   }
   file_.read(data_offset_ + tensor.begin, out, tensor.end - tensor.begin);
+}
+
+std::vector<float> SafetensorsFile::readAsFloats(const std::string& name, const std::vector<std::size_t>& shape) const {
+  const Tensor& tensor = tensorOf(name);
+  std::vector<float> values(elementCount(shape));
+  if (tensor.shape != shape || (tensor.dtype != "F16" && tensor.dtype != "BF16")) {
+    read(name, shape, values.data()); // or the reason why not
+    return values;
+  }
+  std::vector<std::uint16_t> halves(values.size());
+  file_.read(data_offset_ + tensor.begin, halves.data(), tensor.end - tensor.begin);
+  std::transform(halves.begin(), halves.end(), values.begin(), tensor.dtype == "F16" ? fromHalf : fromBfloat);
+  return values;
 }
 
 void SafetensorsFile::verifyChecksum() const {

@@ -42,6 +42,8 @@ class SafetensorsFile {
   [[nodiscard]] std::vector<std::string> names() const;
   /// Copies the float32 tensor `name`, which must have exactly `shape`, to `out`.
   void read(const std::string& name, const std::vector<std::size_t>& shape, float* out) const;
+  /// The tensor `name` of dtype F32, F16 or BF16, which must have exactly `shape`, as float32. Exact.
+  [[nodiscard]] std::vector<float> readAsFloats(const std::string& name, const std::vector<std::size_t>& shape) const;
   /// The U8 vector `name`.
   [[nodiscard]] std::string readBytes(const std::string& name) const;
   /// Reads all data and compares it with the metadata's checksum; a file without one passes.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "trainer/base/error.h"
+#include "trainer/files/pretrained.h"
 
 namespace goss::trainer {
 
@@ -48,12 +49,16 @@ RunCheckpoints::RunCheckpoints(const TrainOptions& options, const ParameterTable
 }
 
 /// Rank 0 checks that the directory can hold a checkpoint of this model, and loads the latest one if there is one and
-/// --resume was given, or else makes the seed's parameters. The other ranks get vectors of the same sizes.
+/// --resume was given, or else takes --init's parameters or makes the seed's. The other ranks get vectors of the same
+/// sizes.
 TrainingState RunCheckpoints::load(const std::string& settings) {
   TrainingState state;
   state.first_moments.resize(table_.count());
   state.second_moments.resize(table_.count());
-  state.parameters = table_.initialValues(options_.seed);
+  // The other ranks get rank 0's where theirs differ.
+  state.parameters = options_.init.empty() || group_.rank() != 0
+                         ? table_.initialValues(options_.seed)
+                         : readPretrainedWeights(options_.init, options_.model, table_);
   if (writer_) writer_->store().prepare(bytesOf(table_));
   if (!writer_ || !options_.resume) return state;
   std::optional<LoadedCheckpoint> loaded = writer_->store().loadLatest(options_.model, table_);

@@ -7,6 +7,7 @@
 
 #include "tools/commandline/command_line.h"
 #include "trainer/base/error.h"
+#include "trainer/files/pretrained.h"
 
 namespace goss::trainer {
 
@@ -31,6 +32,8 @@ void addModelFlags(CommandLine& line, TrainOptions& o, std::string& arch) {
   line.option("--channels", o.model.channels, "width of the residual stream").group("Model");
   line.option("--heads", o.model.heads, "attention heads; must divide --channels").group("Model");
   line.option("--context", o.model.context, "tokens a sample").group("Model");
+  line.option("--init", o.init, "start from the weights in this folder, in Hugging Face's form; its sizes hold")
+      .group("Model");
   line.option("--vocab", o.model.vocab,
               "tokens of the vocabulary; 0: the tokenizer's, 256 for text, 50257 for token files")
       .group("Model");
@@ -169,6 +172,24 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   }
 }
 
+ModelConfig modelOfInit(const TrainOptions& o) {
+  const ModelConfig usual = TrainOptions().model;
+  ModelConfig model = readPretrainedConfig(o.init);
+  const auto checkFlag = [&](const char* flag, std::size_t given, std::size_t usual_value, std::size_t found) {
+    if (given != usual_value && given != found)
+      fail("{} {}: the model in --init {} has {}; leave the flag out", flag, given, o.init, found);
+  };
+  checkFlag("--layers", o.model.layers, usual.layers, model.layers);
+  checkFlag("--channels", o.model.channels, usual.channels, model.channels);
+  checkFlag("--heads", o.model.heads, usual.heads, model.heads);
+  checkFlag("--vocab", o.model.vocab, 0, model.vocab);
+  if (o.model.arch != usual.arch && o.model.arch != model.arch) fail("--init {} holds no llama", o.init);
+  if (o.model.context > model.context)
+    fail("--context {}: the model in --init {} takes at most {} tokens", o.model.context, o.init, model.context);
+  model.context = o.model.context;
+  return model;
+}
+
 double slownessOf(const TrainOptions& o, int rank) {
   double result = 1;
   std::istringstream list(o.slow);
@@ -218,6 +239,7 @@ std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerp
                           {"data", fmt::format("{:016x}", data_fingerprint)}};
   if (o.beta1 != TrainOptions().beta1) settings["beta1"] = o.beta1;
   if (o.beta2 != TrainOptions().beta2) settings["beta2"] = o.beta2;
+  if (!o.init.empty()) settings["init"] = o.init;
   if (o.model.isLlama()) settings["arch"] = kLlama;
   if (o.optimizer != "adamw") settings["optimizer"] = fmt::format("{} {}", o.optimizer, o.muon_momentum);
   if (o.backend != "cpu") settings["backend"] = o.backend; // other backends round differently

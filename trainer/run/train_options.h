@@ -36,6 +36,8 @@ struct TrainOptions {
   std::string slow;         // "RANK:FACTOR,...": steps of these ranks take longer, to test ranks of different speed
   std::string sync = "ddp"; // synchronizer spec: how the ranks are kept together
 
+  std::string init; // folder of a model in Hugging Face's form, whose weights the run starts from; empty: the seed's
+
   std::string backend = "cpu"; // the table of tensor operations: cpu or aten
   std::string device;          // device of aten: cpu, cuda, cuda:N; empty: cuda where there is one
 
@@ -78,6 +80,10 @@ inline OptimizerConfig optimizerOf(const TrainOptions& o) {
 /// How many times as long as its computation a step of `rank` takes, from --slow; 1 for other ranks. Throws Error if
 /// the text is no list of RANK:FACTOR.
 double slownessOf(const TrainOptions& options, int rank);
+
+/// The model of --init's config.json with the context of the options. Throws Error that names a flag of the model that
+/// says otherwise, or a context that the model cannot take.
+ModelConfig modelOfInit(const TrainOptions& options);
 
 /// `sync` with the parameters that its method takes from the run unless the user gave them: for `qsr`, --warmup and
 /// --steps.

@@ -337,6 +337,10 @@ TEST_F(ProcessTest, TrainsAndGeneratesWithATokenizer) {
   const Outcome text = shell(generate + tokenizer + " --prompt 'hello world'");
   EXPECT_EQ(text.exit_code, 0) << text.output;
   EXPECT_THAT(text.output, testing::StartsWith("hello world"));
+  const std::string continued = kProgram + flags(3) + " --init " + path("saved") + "/step-00000003";
+  EXPECT_THAT(shell(continued).output, HasSubstr("give --tokenizer with its vocabulary"));
+  const Outcome more = shell(continued + tokenizer + " --prompt hello");
+  EXPECT_EQ(more.exit_code, 0) << more.output;
   const Outcome numbers = shell(generate + " --prompt hello");
   EXPECT_EQ(numbers.exit_code, 1);
   EXPECT_THAT(numbers.output, HasSubstr("give --tokenizer to write text"));
