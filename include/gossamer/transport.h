@@ -102,6 +102,8 @@ class Transport {
   virtual void sleepEnded() = 0;
 
   [[nodiscard]] virtual PeerStatistics statistics(int peer) const = 0;
+  /// The shortest round trip to `peer` in seconds that the link, which is ready, has seen; 0: not known.
+  [[nodiscard]] virtual double roundTrip_s(int peer) const { return static_cast<void>(peer), 0; }
 
   /// The optional interfaces, after open(). Null: this transport does not implement the interface.
   [[nodiscard]] virtual Board* board() { return nullptr; }

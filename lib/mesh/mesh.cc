@@ -194,6 +194,11 @@ bool Mesh::servesOthers() const {
   return std::any_of(relaying_.begin(), relaying_.end(), [](const Relaying* one) { return one->servesOthers(); });
 }
 
+double Mesh::roundTrip_s(int peer) const {
+  const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
+  return transport != nullptr ? transport->roundTrip_s(peer) : 0;
+}
+
 int Mesh::relayedBy(int peer) const {
   const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
   const Relaying* relaying = transport != nullptr ? transport->relaying() : nullptr;

@@ -101,6 +101,8 @@ class Mesh final : public TransportListener {
   [[nodiscard]] bool servesOthers() const GOSS_ON_LOOP;
   /// A window was opened (1) or closed (-1).
   void countWindowsOnLoop(int change) GOSS_ON_LOOP { windows_ += change; }
+  /// As Transport::roundTrip_s; also 0 for this rank itself.
+  [[nodiscard]] double roundTrip_s(int peer) const;
   /// As Relaying::relayedBy; also -1 for this rank itself and where the transport relays nothing.
   [[nodiscard]] int relayedBy(int peer) const GOSS_ON_LOOP;
 

@@ -43,11 +43,34 @@ std::map<int, std::vector<int>> packagesOf(const std::vector<PeerCard>& cards, c
   return packages;
 }
 
-LinkPrice priceBetween(const PeerCard& one, const PeerCard& other, const LinkRules& rules) {
+/// A flow that crosses a wide-area network.
+LinkPrice widePrice(double round_trip_s, const LinkRules& rules) {
+  static const LinkPrice wide = schedule::Links::builtIn("wan", 2).value().price(0, 1);
+  LinkPrice price = wide;
+  price.latency_s = round_trip_s / 2;
+  price.bandwidth_bytes_per_s = std::min(wide.bandwidth_bytes_per_s, rules.tuning.network.bandwidth_bytes_per_s);
+  return price;
+}
+
+LinkPrice priceBetween(const std::vector<PeerCard>& cards, int from, int to, const LinkRules& rules) {
+  const PeerCard& one = cards[static_cast<std::size_t>(from)];
+  const PeerCard& other = cards[static_cast<std::size_t>(to)];
+  if (const double round_trip_s = rules.round_trips.between(from, to); round_trip_s > 0)
+    return widePrice(round_trip_s, rules);
   if (one.host != other.host) return rules.tuning.network;
   if (one.process == other.process && !rules.between_threads) return rules.tuning.loopback;
   if (rules.sockets_only) return rules.socket;
   return priceAt(levelBetween(one.place, other.place), rules.tuning.shm);
+}
+
+/// Whether all other hosts are wide apart from that of ranks[index].
+bool isFarFromOthers(const std::vector<PeerCard>& cards, const std::vector<int>& ranks, int index,
+                     const LinkRules& rules) {
+  const int own = ranks[static_cast<std::size_t>(index)];
+  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
+    return cards[static_cast<std::size_t>(rank)].host == cards[static_cast<std::size_t>(own)].host ||
+           rules.round_trips.between(rank, own) > 0;
+  });
 }
 
 } // namespace
@@ -64,18 +87,20 @@ schedule::Links linksBetween(const std::vector<PeerCard>& cards, const std::vect
   schedule::Links links(count, usual, rules.tuning.cpu);
   for (int i = 0; i < count; ++i) {
     for (int j = 0; j < count; ++j) {
-      const PeerCard& from = cards[static_cast<std::size_t>(ranks[static_cast<std::size_t>(i)])];
-      const PeerCard& to = cards[static_cast<std::size_t>(ranks[static_cast<std::size_t>(j)])];
       if (i == j) continue;
-      const LinkPrice price = priceBetween(from, to, rules);
+      const LinkPrice price =
+          priceBetween(cards, ranks[static_cast<std::size_t>(i)], ranks[static_cast<std::size_t>(j)], rules);
       if (!(price == usual)) links.setPrice(i, j, price);
     }
   }
   // Ranks of a host share its network port, which messages between them do not use.
   const auto hosts = hostsOf(cards, ranks);
-  const double port = rules.tuning.network.bandwidth_bytes_per_s;
   for (const auto& [host, members] : hosts) {
-    if (hosts.size() > 1) links.setNode(members, {port, port});
+    if (hosts.size() < 2) break;
+    double port = rules.tuning.network.bandwidth_bytes_per_s;
+    if (isFarFromOthers(cards, ranks, members.front(), rules))
+      port = members.size() > 1 ? widePrice(RoundTrips::kWide_s, rules).bandwidth_bytes_per_s : 0;
+    links.setNode(members, {port, port});
   }
   if (hosts.size() > 1 || rules.sockets_only) return links;
   const auto packages = packagesOf(cards, ranks);

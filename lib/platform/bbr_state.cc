@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstddef>
 
 #include "platform/socket.h"
 
@@ -36,6 +37,15 @@ std::optional<BbrState> bbrState(int fd) {
   state.sent_segments = info.tcpi_segs_out;
   state.resent_segments = info.tcpi_total_retrans;
   return state;
+}
+
+double leastRoundTrip_s(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  const bool told = ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+                    size >= offsetof(tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt;
+  constexpr std::uint32_t kNone = ~0U; // No round trip yet.
+  return told && info.tcpi_min_rtt != kNone ? 1e-6 * info.tcpi_min_rtt : 0;
 }
 
 } // namespace goss::platform

@@ -1,4 +1,4 @@
-/// What bbr, a congestion control of the system, has measured of a connection's path.
+/// What the system, and bbr, a congestion control of it, have measured of a connection's path.
 #ifndef GOSS_LIB_PLATFORM_BBR_STATE_H_
 #define GOSS_LIB_PLATFORM_BBR_STATE_H_
 
@@ -22,6 +22,10 @@ struct BbrState {
 
 /// The state of a connection; nullopt where it does not use bbr, or the system does not tell.
 std::optional<BbrState> bbrState(int fd);
+
+/// The shortest round trip of a TCP connection so far in seconds, which a loaded processor hardly lengthens; 0: the
+/// system does not tell.
+double leastRoundTrip_s(int fd);
 
 } // namespace goss::platform
 

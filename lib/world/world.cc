@@ -204,7 +204,6 @@ Status World::connect(const Launch& launch) {
   }
   processors_ = shareOfProcessors(cards_, card.host);
   engine_.setOversubscribed(processors_.oversubscribed);
-  if (isFarFromAll(launch.rank)) engine_.setHighLatency();
   Status linked = waitForLinks(*meeting.value());
 
   // Every rank learns whether all links stand: no rank starts to work while another has already failed. Ranks that are
@@ -215,14 +214,41 @@ Status World::connect(const Launch& launch) {
       mesh_->progressOnLoop();
     });
   }
-  auto outcomes = meeting.value()->allGather(linked.text(), config_.bootstrap_timeout_ms + kLinkGraceMs);
+  auto reports = meeting.value()->allGather(reportOf(linked).encode(), config_.bootstrap_timeout_ms + kLinkGraceMs);
   if (!linked.isOk()) return linked;
-  if (!outcomes.isOk()) return outcomes.status();
-  for (std::size_t rank = 0; rank < outcomes.value().size(); ++rank) {
-    const std::string& text = outcomes.value()[rank];
-    if (!text.empty())
-      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, text));
+  return reports.isOk() ? learn(reports.value()) : reports.status();
+}
+
+LinkReport World::reportOf(const Status& linked) const {
+  assumeAlone();
+  LinkReport report;
+  report.trouble = linked.text();
+  // The higher rank of a pair has nothing to add, and of many hosts there would be too much to tell.
+  if (!linked.isOk() || size() > LinkReport::kMaxRanks) return report;
+  for (int peer = rank() + 1; peer < size(); ++peer) {
+    const bool elsewhere = cards_[static_cast<std::size_t>(peer)].host != cards_[static_cast<std::size_t>(rank())].host;
+    const double seconds = elsewhere ? mesh_->roundTrip_s(peer) : 0;
+    if (seconds >= RoundTrips::kWide_s || (elsewhere && mesh_->relayedBy(peer) >= 0))
+      report.round_trips.emplace_back(peer, seconds);
   }
+  return report;
+}
+
+Status World::learn(const std::vector<std::string>& reports) {
+  round_trips_ = RoundTrips(cards_);
+  for (int rank = 0; rank < size(); ++rank) {
+    const auto report = LinkReport::decode(reports[static_cast<std::size_t>(rank)], size());
+    if (!report.has_value())
+      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} says of its links what makes no sense; do all "
+                                                           "ranks run the same version of Gossamer?",
+                                                           rank));
+    if (!report->trouble.empty())
+      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, report->trouble));
+    for (const auto& [peer, seconds] : report->round_trips)
+      round_trips_.add(rank, peer, seconds);
+  }
+  round_trips_.settle();
+  if (isFarFromAll(rank())) engine_.setHighLatency();
   return Status::ok();
 }
 
@@ -253,9 +279,11 @@ Status World::waitForLinks(Rendezvous& meeting) {
 }
 
 bool World::isFarFromAll(int rank) const {
-  if (!given_links_.has_value()) return false;
-  for (int peer = 0; peer < given_links_->size(); ++peer)
-    if (peer != rank && given_links_->price(peer, rank).latency_s < kFar_s) return false;
+  for (int peer = 0; peer < size(); ++peer) {
+    const double latency_s =
+        given_links_.has_value() ? given_links_->price(peer, rank).latency_s : round_trips_.between(peer, rank) / 2;
+    if (peer != rank && latency_s < kFar_s) return false;
+  }
   return true;
 }
 
@@ -287,7 +315,7 @@ schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   const bool between_threads = over_ucx || config_.transport == "tcp" || config_.transport == "tls";
   const bool secured = !config_.tls.empty() && usesSockets();
   LinkRules rules{tuning_, usesSockets(), between_threads,
-                  oversubscribedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor())};
+                  oversubscribedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor()), round_trips_};
   if (over_ucx) rules.tuning.shm = tuning_.ucx;
   double& network = rules.tuning.network.bandwidth_bytes_per_s;
   if (!config_.tls.empty()) // TLS throughput limits the link's bandwidth, whatever the network carries.

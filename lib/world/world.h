@@ -23,12 +23,14 @@
 #include "mesh/group.h"
 #include "mesh/mesh.h"
 #include "planner/processor_share.h"
+#include "planner/round_trips.h"
 #include "planner/tuning.h"
 #include "platform/memory/shared_pages.h"
 #include "platform/thread_safety.h"
 #include "schedule/links.h"
 #include "world/communicator_events.h"
 #include "world/context_numbers.h"
+#include "world/link_report.h"
 
 namespace goss {
 
@@ -96,6 +98,9 @@ class World : public std::enable_shared_from_this<World> {
   /// Whether ranks of one host use sockets.
   [[nodiscard]] bool usesSockets() const;
   Status waitForLinks(Rendezvous& meeting);
+  /// What this rank tells the others when its links stand, or cannot; and what all have told.
+  [[nodiscard]] LinkReport reportOf(const Status& linked) const;
+  Status learn(const std::vector<std::string>& reports);
   std::size_t sharedRegions();
   bool afterProgressOnLoop() GOSS_ON_LOOP;
   void handleControlOnLoop(int peer, const ControlMessage& message) GOSS_ON_LOOP;
@@ -108,6 +113,7 @@ class World : public std::enable_shared_from_this<World> {
   std::vector<PeerCard> cards_;
   std::vector<Site> sites_;                    ///< By rank; the transports read it.
   ProcessorShare processors_;                  ///< The processors of this host; its ranks agree on them.
+  RoundTrips round_trips_;                     ///< Equal on all ranks.
   std::optional<schedule::Links> given_links_; ///< The contents of GOSS_LINKS.
   Tuning tuning_ = Tuning::builtIn();          ///< The contents of GOSS_TUNING.
   ListenerRelay relay_;

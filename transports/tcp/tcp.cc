@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gossamer/config.h"
+#include "platform/bbr_state.h"
 
 namespace goss::transports {
 
@@ -239,6 +240,12 @@ void TcpTransport::stopTickingWhenSettled() {
 }
 
 int TcpTransport::pollFd() const { return poller_->fd(); }
+
+double TcpTransport::roundTrip_s(int peer) const {
+  const tcp::ConnectionSet& connections = links_.at(peer).connections();
+  const bool direct = connections.via() < 0 && connections.isComplete() && connections.all().front().isOpen();
+  return direct ? platform::leastRoundTrip_s(connections.all().front().fd()) : 0;
+}
 
 bool TcpTransport::prepareToSleep() { return !links_.hasWork() && !(relay_ && relay_->hasWork()); }
 

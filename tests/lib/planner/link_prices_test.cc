@@ -89,6 +89,25 @@ TEST(Levels, FartherIsDearerAndOtherHostsAreDearest) {
   EXPECT_NE(links.nodeOf(0), links.nodeOf(4));
 }
 
+TEST(Levels, HostsThatAreWideApartHaveTheirRoundTripAndNoPortThatOneMayBePacedBy) {
+  std::vector<PeerCard> cards = cardsAt(std::vector<Place>(5));
+  for (const int rank : {1, 2, 3, 4})
+    cards[static_cast<std::size_t>(rank)].host = rank == 4 ? "host3" : "host" + std::to_string(rank);
+  LinkRules rules;
+  rules.round_trips = RoundTrips(cards);
+  for (const auto& [one, other] : {std::pair(0, 1), {0, 2}, {1, 2}, {0, 3}, {1, 3}})
+    rules.round_trips.add(one, other, 0.07);
+  rules.round_trips.settle();
+  const schedule::Links links = linksBetween(cards, allOf(cards), rules);
+  EXPECT_EQ(links.price(0, 1).latency_s, 0.035);
+  EXPECT_LT(links.price(0, 4).bandwidth_bytes_per_s, 0.2 * Tuning::builtIn().network.bandwidth_bytes_per_s);
+  EXPECT_EQ(links.price(2, 3), Tuning::builtIn().network) << "their network is a local one";
+  EXPECT_EQ(links.price(3, 4), Tuning::builtIn().shm);
+  EXPECT_EQ(links.node(links.nodeOf(0)).up_bytes_per_s, 0);
+  EXPECT_EQ(links.node(links.nodeOf(2)).up_bytes_per_s, Tuning::builtIn().network.bandwidth_bytes_per_s);
+  EXPECT_TRUE(linksBetween(cards, {0, 1, 3}, rules).uniform());
+}
+
 TEST(Levels, UnboundRanksAreAllAlike) {
   std::vector<PeerCard> cards = cardsAt(std::vector<Place>(8));
   EXPECT_TRUE(linksBetween(cards, allOf(cards), {}).uniform());

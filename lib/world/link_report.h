@@ -1,0 +1,29 @@
+/// What the ranks of a world tell each other when their links stand.
+#ifndef GOSS_LIB_WORLD_LINK_REPORT_H_
+#define GOSS_LIB_WORLD_LINK_REPORT_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace goss {
+
+struct LinkReport {
+  /// In worlds of more ranks nobody reports round trips: rank 0 hands every rank the reports of all.
+  static constexpr int kMaxRanks = 1024;
+
+  std::string trouble; ///< Why this rank could not connect; empty: it could.
+  /// Ranks and the round trips to them in seconds, with a resolution of a microsecond, where RoundTrips::add() wants
+  /// them.
+  std::vector<std::pair<int, double>> round_trips;
+
+  [[nodiscard]] std::string encode() const;
+  /// nullopt: the bytes are malformed, or name other ranks than 0 to `ranks` - 1.
+  static std::optional<LinkReport> decode(std::string_view bytes, int ranks);
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_WORLD_LINK_REPORT_H_
