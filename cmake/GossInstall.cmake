@@ -8,7 +8,7 @@ list(TRANSFORM abi_headers PREPEND ${CMAKE_SOURCE_DIR}/include/gossamer/)
 install(FILES ${abi_headers} ${CMAKE_SOURCE_DIR}/include/gossamer/gossamer.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gossamer
         COMPONENT development)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/gossamer/cpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gossamer COMPONENT development)
-foreach(program goss-bench goss-explain goss-pipeline-bench goss-tune goss-train goss-wanem goss-keys)
+foreach(program goss-bench goss-explain goss-links goss-pipeline-bench goss-tune goss-train goss-wanem goss-keys)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
     # An installed program finds the library that was installed with it, wherever the prefix is.

@@ -25,5 +25,5 @@ goss_summary("${GOSS_CUDA_FOUND}" CUDA "${CUDAToolkit_VERSION}" "kernels of the 
 goss_summary("${OPENSSL_FOUND}" OpenSSL "${OPENSSL_VERSION}" "TLS (GOSS_TLS), goss-keys" "apt-get install libssl-dev")
 goss_summary("${BLAS_FOUND}" BLAS "" "matrix products of goss-train" "apt-get install libopenblas-pthread-dev")
 goss_summary("${GOSS_TORCH_VERSION}" LibTorch "${GOSS_TORCH_VERSION}" "backend aten of goss-train (GPUs)" "apt-get install libtorch-dev")
-goss_summary("${CLI11_FOUND}" CLI11 "${CLI11_VERSION}" "goss-bench, goss-tune, goss-explain, goss-train" "apt-get install libcli11-dev")
+goss_summary("${CLI11_FOUND}" CLI11 "${CLI11_VERSION}" "goss-bench, goss-tune, goss-links, goss-explain, goss-train" "apt-get install libcli11-dev")
 goss_summary("${GOSS_FORTRAN_FOUND}" Fortran "${CMAKE_Fortran_COMPILER_VERSION}" "gossamer_fortran" "apt-get install gfortran")
