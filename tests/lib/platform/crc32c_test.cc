@@ -62,5 +62,43 @@ TEST(Crc32c, GoesOnBehindOtherBytes) {
     EXPECT_EQ(crc32c(bytes.data() + cut, bytes.size() - cut, crc32c(bytes.data(), cut)), of(bytes));
 }
 
+#if defined(__x86_64__)
+/// Writes the upper halves of the registers that AVX has.
+[[gnu::target("avx")]] void readUpperHalves(unsigned char* to) {
+  asm volatile(
+      "vextractf128 $1, %%ymm0, 0(%0)\n"
+      "vextractf128 $1, %%ymm1, 16(%0)\n"
+      "vextractf128 $1, %%ymm2, 32(%0)\n"
+      "vextractf128 $1, %%ymm3, 48(%0)\n"
+      "vextractf128 $1, %%ymm4, 64(%0)\n"
+      "vextractf128 $1, %%ymm5, 80(%0)\n"
+      "vextractf128 $1, %%ymm6, 96(%0)\n"
+      "vextractf128 $1, %%ymm7, 112(%0)\n"
+      "vextractf128 $1, %%ymm8, 128(%0)\n"
+      "vextractf128 $1, %%ymm9, 144(%0)\n"
+      "vextractf128 $1, %%ymm10, 160(%0)\n"
+      "vextractf128 $1, %%ymm11, 176(%0)\n"
+      "vextractf128 $1, %%ymm12, 192(%0)\n"
+      "vextractf128 $1, %%ymm13, 208(%0)\n"
+      "vextractf128 $1, %%ymm14, 224(%0)\n"
+      "vextractf128 $1, %%ymm15, 240(%0)\n"
+      :
+      : "r"(to)
+      : "memory");
+}
+
+TEST(Crc32c, LeavesNothingInTheUpperHalvesOfVectorRegisters) {
+  if (!__builtin_cpu_supports("avx")) GTEST_SKIP() << "this processor has no AVX";
+  std::string upper(256, '\1');
+  auto* const to = reinterpret_cast<unsigned char*>(upper.data());
+  const std::string bytes(5000, 'x');
+  for (const std::size_t size : {1u, 100u, 1000u, 5000u}) {
+    const std::uint32_t sum = crc32c(bytes.data(), size);
+    readUpperHalves(to);
+    EXPECT_EQ(upper, std::string(256, '\0')) << "after " << size << " bytes with the checksum " << sum;
+  }
+}
+#endif
+
 } // namespace
 } // namespace goss::platform
