@@ -68,24 +68,26 @@ TEST(ErrorFeedback, IsMissedWhereThereIsNone) {
   }
 }
 
+constexpr int kCalls = 6;
+constexpr std::size_t kLong = std::size_t{1} << 19;
+
 /// All results of a rank's kCalls all_reduces on one tensor, `at_once` of which are under way at a time.
-std::vector<Floats> resultsOf(const RanksSetup& setup, const char* codec, int at_once) {
-  constexpr int kCalls = 6;
-  constexpr std::size_t kLong = std::size_t{1} << 19;
+/// `contributions`: those of all ranks for the first call, then for the second, and so on.
+std::vector<Floats> resultsOf(const RanksSetup& setup, const char* codec, int at_once,
+                              const std::vector<Floats>& contributions) {
   std::vector<Floats> all(static_cast<std::size_t>(setup.ranks * kCalls));
   runRanks(setup, [&](goss_comm_t comm, int rank) {
-    std::vector<Floats> inputs;
     std::vector<Floats> outputs(kCalls, Floats(kLong));
-    for (int call = 0; call < kCalls; ++call)
-      inputs.push_back(contribution(rank + call * setup.ranks, kLong));
     goss_options options = GOSS_OPTIONS_INIT;
     options.codec = codec;
     options.tensor = 3;
     std::vector<goss_request_t> requests(kCalls);
     for (std::size_t begun = 0, ended = 0; ended < kCalls; ++ended) {
       for (; begun < kCalls && begun < ended + static_cast<std::size_t>(at_once); ++begun) {
-        ASSERT_EQ(goss_all_reduce(comm, inputs[begun].data(), outputs[begun].data(), kLong, GOSS_FLOAT32, GOSS_AVG,
-                                  &options, &requests[begun]),
+        const Floats& input =
+            contributions[begun * static_cast<std::size_t>(setup.ranks) + static_cast<std::size_t>(rank)];
+        ASSERT_EQ(goss_all_reduce(comm, input.data(), outputs[begun].data(), kLong, GOSS_FLOAT32, GOSS_AVG, &options,
+                                  &requests[begun]),
                   GOSS_SUCCESS)
             << goss_last_error();
       }
@@ -98,12 +100,16 @@ std::vector<Floats> resultsOf(const RanksSetup& setup, const char* codec, int at
 
 /// The next operation makes up for what one lost, in the order of their calls, and all ranks have the same result.
 TEST(ErrorFeedback, IsTheSameForOperationsThatAreUnderWayTogether) {
+  constexpr int kRanks = 3;
+  std::vector<Floats> contributions;
+  for (int i = 0; i < kRanks * kCalls; ++i)
+    contributions.push_back(contribution(i, kLong));
   for (const char* transport : fullOr(std::vector{"loopback", "tcp"}, std::vector{"tcp"})) {
     for (const char* codec : {"int4:block=256+ef", "topk:ratio=0.05+int4+ef", "cocktail+ef", "dgc"}) {
-      const RanksSetup setup = setupOf(3, transport);
-      const std::vector<Floats> expected = resultsOf(setup, codec, 1);
+      const RanksSetup setup = setupOf(kRanks, transport);
+      const std::vector<Floats> expected = resultsOf(setup, codec, 1, contributions);
       for (const int at_once : fullOr(std::vector{2, 6}, std::vector{6})) {
-        const std::vector<Floats> found = resultsOf(setup, codec, at_once);
+        const std::vector<Floats> found = resultsOf(setup, codec, at_once, contributions);
         for (std::size_t i = 0; i < found.size(); ++i)
           ASSERT_EQ(found[i], expected[i]) << codec << ", " << transport << ", " << at_once << " at once, result " << i;
       }
