@@ -241,7 +241,7 @@ class Search {
     if (memo_ == nullptr || !candidate.order.empty() || !candidate.weights.empty()) return priceBlocksAnew(candidate);
     const PriceMemo::Key key(candidate.algorithm, size_, question_.root, candidate.group_size, candidate.blocks,
                              question_.bytes);
-    // What is known counts as spent, so that the choice does not depend on earlier questions.
+    // A remembered price spends the steps of its simulation again, so that the choice does not depend on earlier calls.
     if (const PriceMemo::Price* known = memo_->find(key)) {
       candidate = known->candidate;
       spent_ += known->steps;

@@ -25,9 +25,10 @@ struct LinkRules {
   bool sockets_only = false;    ///< Ranks of a host use sockets too, at the price `socket`.
   bool between_threads = false; ///< Threads of one process use the transport between processes.
   schedule::LinkPrice socket;
-  /// Of the ranks that index the cards. Hosts that are wide apart have the price "wan" of Links::builtIn, with half of
-  /// their round trip as the latency. The port of a host whose others are all wide apart is as fast as one such flow
-  /// where ranks share it; that of one rank has no rate, because flows would be paced by it.
+  /// Round trips between the hosts of the ranks that index the cards. Hosts that are wide apart have the price "wan" of
+  /// Links::builtIn, with half of their round trip as the latency. The port of a host whose others are all wide apart
+  /// is as fast as one such flow where ranks share it; that of one rank has no rate, because flows would be paced by
+  /// it.
   RoundTrips round_trips = {};
 };
 

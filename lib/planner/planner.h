@@ -72,9 +72,8 @@ class Planner {
   void useLinks(schedule::Links links);
 
   /// Calls of one size class share a plan, so this is one hash look-up after the first. The first takes a bounded time:
-  /// about a millisecond for a few ranks, tens of milliseconds for hundreds where their links are alike, else at most
-  /// some tenths of a second. Errors: invalidArgument when the name is unknown or cannot do this call (the text lists
-  /// what can); unsupported when nothing can.
+  /// about a millisecond for a few ranks, at most some tenths of a second for hundreds. Errors: invalidArgument when
+  /// the name is unknown or cannot do this call (the text lists what can); unsupported when nothing can.
   Result<std::shared_ptr<const Plan>> plan(const PlanKey& key);
 
   /// The question of the key, with `bytes` in place of its count.
@@ -142,7 +141,7 @@ class Planner {
   Preferences preferred_;
   std::uint64_t board_bytes_;
   bool uniform_;
-  PriceMemo memo_; ///< Of links_.
+  PriceMemo memo_; ///< The prices that were simulated over links_.
   Cache<std::shared_ptr<const Plan>> plans_;
   /// Plans of neighbour collectives, by a key in which `codecs` is mixed with a hash of the neighbours.
   Cache<std::shared_ptr<const Plan>> neighbor_plans_;

@@ -71,7 +71,7 @@ Ranks gossip(const std::string& spec, int ranks, int rounds) {
 
 TEST(Consensus, OfEightBitsOnARingKeepsTheMeanWithChocoAndDriftsAsBaguaPublishedIt) {
   constexpr int kRounds = 200; // In fewer Bagua's form has not drifted far.
-  // What is left is the rounding of float32, of which the weighted sum of the replicas keeps each round's.
+  // CHOCO's mean drifts by float32's rounding alone: the weighted sum of the replicas keeps the error of each round.
   EXPECT_LE(gossip("choco:gamma=0.5,codec=minmaxuint8", 16, kRounds).drift(), 1e-9);
   EXPECT_GT(gossip("dpsgd:codec=minmaxuint8", 16, kRounds).drift(), 1e-3);
 }

@@ -41,7 +41,7 @@ std::vector<std::string> allSpecs();
 class Elsewhere {
  public:
   virtual ~Elsewhere() = default;
-  /// Of 2 * kElements floats at least.
+  /// Memory for at least 2 * kElements floats.
   virtual float* memory() = 0;
   virtual void put(const std::vector<float>& values) = 0;
   virtual std::vector<float> get(std::size_t count) = 0;

@@ -27,7 +27,7 @@ std::vector<float> bigParameters(const Gpt& model) {
   return values;
 }
 
-/// Of every architecture.
+/// These tests run for every architecture of the trainer.
 class Model : public testing::TestWithParam<Architecture> {
  protected:
   [[nodiscard]] ModelConfig tiny() const {

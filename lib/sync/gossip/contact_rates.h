@@ -15,7 +15,7 @@ class ContactRates {
 
   void add(int a, int b, double rate);
 
-  /// Of L, the Laplacian of the rates (Nabli et al., definitions 3.1 and 3.2).
+  /// What the method computes of L, the Laplacian matrix of the rates (Nabli et al., definitions 3.1 and 3.2).
   struct Times {
     double slowest = 0;          ///< chi1: the largest eigenvalue of L's pseudo-inverse.
     double between_partners = 0; ///< chi2: half the largest resistance between ranks that average.

@@ -11,7 +11,7 @@ namespace goss::test {
 
 /// How a rank calls; onHost: blocking, with host buffers.
 enum class Way { blocking, requested, persistent, ordered, orderedPersistent, onHost };
-/// Those with device buffers.
+/// The ways in which a rank calls with device buffers.
 inline constexpr Way kWays[] = {Way::blocking, Way::requested, Way::persistent, Way::ordered, Way::orderedPersistent};
 
 /// Calls what `test` says, and compares all bytes. False when it failed: the caller gives up, as the ranks are out of
