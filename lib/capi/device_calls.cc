@@ -68,7 +68,6 @@ Result<Places> findPlaces(const char* function, World& world, const CallBuffers&
 }
 
 bool areFoundOnHost(World& world, const CallBuffers& buffers) {
-  if (!mayLieOnDevice(world.devices(), buffers)) return true;
   const auto found = devicesOf(world.devices(), buffers, false);
   return found.isOk() && found.value() == std::array<int, 2>{kHost, kHost};
 }

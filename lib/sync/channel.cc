@@ -8,21 +8,21 @@
 
 namespace goss::sync {
 
+Status called(goss_status status) {
+  return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-Status check(goss_status status) {
-  return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
-}
 
 } // namespace
 
 Result<std::unique_ptr<Channel>> Channel::adopt(goss_comm_t comm) {
   std::int32_t rank = 0, size = 0;
-  Status status = check(goss_comm_rank(comm, &rank));
+  Status status = called(goss_comm_rank(comm, &rank));
   if (status.isOk()) {
-    status = check(goss_comm_size(comm, &size));
+    status = called(goss_comm_size(comm, &size));
   }
   if (!status.isOk()) {
     return status;
@@ -32,7 +32,7 @@ Result<std::unique_ptr<Channel>> Channel::adopt(goss_comm_t comm) {
 
 Result<std::unique_ptr<Channel>> Channel::duplicate(goss_comm_t comm) {
   goss_comm_t made = nullptr;
-  if (Status status = check(goss_comm_dup(comm, &made)); !status.isOk()) {
+  if (Status status = called(goss_comm_dup(comm, &made)); !status.isOk()) {
     return status;
   }
   return adopt(made);
@@ -40,7 +40,7 @@ Result<std::unique_ptr<Channel>> Channel::duplicate(goss_comm_t comm) {
 
 Result<std::unique_ptr<Channel>> Channel::split(goss_comm_t comm, std::int32_t color) {
   goss_comm_t made = nullptr;
-  if (Status status = check(goss_comm_split(comm, color, 0, &made)); !status.isOk()) {
+  if (Status status = called(goss_comm_split(comm, color, 0, &made)); !status.isOk()) {
     return status;
   }
   return adopt(made);
@@ -53,14 +53,14 @@ Status Channel::startMean(const VectorExchange& parcel, goss_request_t* request)
   options.codec = codec_.empty() ? nullptr : codec_.c_str();
   options.tensor = codec_.empty() ? 0 : parcel.tensor;
   exchanged_bytes_ += parcel.values.size_bytes();
-  return check(goss_all_reduce(comm_, parcel.values.data(), parcel.values.data(), parcel.values.size(), GOSS_FLOAT32,
-                               GOSS_AVG, &options, request));
+  return called(goss_all_reduce(comm_, parcel.values.data(), parcel.values.data(), parcel.values.size(), GOSS_FLOAT32,
+                                GOSS_AVG, &options, request));
 }
 
 Status Channel::startGather(const Gathering& gathering, goss_request_t* request) {
   exchanged_bytes_ += gathering.meaning_bytes;
-  return check(goss_all_gather(comm_, gathering.mine.data(), gathering.all.data(), gathering.mine.size(), GOSS_UINT8,
-                               nullptr, request));
+  return called(goss_all_gather(comm_, gathering.mine.data(), gathering.all.data(), gathering.mine.size(), GOSS_UINT8,
+                                nullptr, request));
 }
 
 Status Channel::neighborSum(const VectorExchange& parcel, const goss_neighborhood& neighborhood) {
@@ -69,8 +69,8 @@ Status Channel::neighborSum(const VectorExchange& parcel, const goss_neighborhoo
   options.tensor = codec_.empty() ? 0 : parcel.tensor;
   goss_request_t request = nullptr;
   const Status started =
-      check(goss_neighbor_all_reduce(comm_, parcel.values.data(), parcel.values.data(), parcel.values.size(),
-                                     GOSS_FLOAT32, &neighborhood, &options, &request));
+      called(goss_neighbor_all_reduce(comm_, parcel.values.data(), parcel.values.data(), parcel.values.size(),
+                                      GOSS_FLOAT32, &neighborhood, &options, &request));
   exchanged_bytes_ += parcel.values.size_bytes();
   return started.isOk() ? wait(&request) : started;
 }
@@ -78,7 +78,7 @@ Status Channel::neighborSum(const VectorExchange& parcel, const goss_neighborhoo
 Status Channel::neighborSum(double& value, const goss_neighborhood& neighborhood) {
   const Clock::time_point start = Clock::now();
   Status status =
-      check(goss_neighbor_all_reduce(comm_, &value, &value, 1, GOSS_FLOAT64, &neighborhood, nullptr, nullptr));
+      called(goss_neighbor_all_reduce(comm_, &value, &value, 1, GOSS_FLOAT64, &neighborhood, nullptr, nullptr));
   waited_ns_ += static_cast<std::uint64_t>((Clock::now() - start).count());
   return status;
 }
@@ -86,33 +86,33 @@ Status Channel::neighborSum(double& value, const goss_neighborhood& neighborhood
 Status Channel::startNeighborSum(std::span<float> values, const goss_neighborhood& neighborhood,
                                  goss_request_t* request) {
   exchanged_bytes_ += values.size_bytes();
-  return check(goss_neighbor_all_reduce(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT32, &neighborhood,
-                                        nullptr, request));
+  return called(goss_neighbor_all_reduce(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT32,
+                                         &neighborhood, nullptr, request));
 }
 
 Status Channel::startNeighborSum(double& value, const goss_neighborhood& neighborhood, goss_request_t* request) {
-  return check(goss_neighbor_all_reduce(comm_, &value, &value, 1, GOSS_FLOAT64, &neighborhood, nullptr, request));
+  return called(goss_neighbor_all_reduce(comm_, &value, &value, 1, GOSS_FLOAT64, &neighborhood, nullptr, request));
 }
 
 Status Channel::neighborGather(const Gathering& gathering, const goss_neighborhood& neighborhood) {
   goss_request_t request = nullptr;
   const Status started =
-      check(goss_neighbor_all_gather(comm_, gathering.mine.data(), gathering.all.data(), gathering.mine.size(),
-                                     GOSS_UINT8, &neighborhood, nullptr, &request));
+      called(goss_neighbor_all_gather(comm_, gathering.mine.data(), gathering.all.data(), gathering.mine.size(),
+                                      GOSS_UINT8, &neighborhood, nullptr, &request));
   exchanged_bytes_ += gathering.meaning_bytes;
   return started.isOk() ? wait(&request) : started;
 }
 
 Status Channel::gather(double mine, std::span<double> all) {
   const Clock::time_point start = Clock::now();
-  Status status = check(goss_all_gather(comm_, &mine, all.data(), 1, GOSS_FLOAT64, nullptr, nullptr));
+  Status status = called(goss_all_gather(comm_, &mine, all.data(), 1, GOSS_FLOAT64, nullptr, nullptr));
   waited_ns_ += static_cast<std::uint64_t>((Clock::now() - start).count());
   return status;
 }
 
 Status Channel::mean(std::span<float> values) {
   goss_request_t request = nullptr;
-  const Status started = check(
+  const Status started = called(
       goss_all_reduce(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT32, GOSS_AVG, nullptr, &request));
   exchanged_bytes_ += values.size_bytes();
   return started.isOk() ? wait(&request) : started;
@@ -120,7 +120,7 @@ Status Channel::mean(std::span<float> values) {
 
 Status Channel::wait(goss_request_t* request, bool counts) {
   const Clock::time_point start = Clock::now();
-  Status status = check(goss_wait(request, nullptr));
+  Status status = called(goss_wait(request, nullptr));
   waited_ns_ += static_cast<std::uint64_t>((Clock::now() - start).count());
   exchanges_ += status.isOk() && counts ? 1 : 0;
   return status;
@@ -128,30 +128,30 @@ Status Channel::wait(goss_request_t* request, bool counts) {
 
 Result<bool> Channel::test(goss_request_t* request) {
   int done = 0;
-  if (Status status = check(goss_test(request, &done, nullptr)); !status.isOk()) {
+  if (Status status = called(goss_test(request, &done, nullptr)); !status.isOk()) {
     return status;
   }
   return done != 0;
 }
 
 Status Channel::openWindow(std::span<float> memory, goss_window_t* window) {
-  return check(goss_window_create(comm_, memory.data(), memory.size(), GOSS_FLOAT32, nullptr, window));
+  return called(goss_window_create(comm_, memory.data(), memory.size(), GOSS_FLOAT32, nullptr, window));
 }
 
 Status Channel::barrier() {
   const Clock::time_point start = Clock::now();
-  Status status = check(goss_barrier(comm_, nullptr, nullptr));
+  Status status = called(goss_barrier(comm_, nullptr, nullptr));
   waited_ns_ += static_cast<std::uint64_t>((Clock::now() - start).count());
   return status;
 }
 
 Status Channel::broadcast(std::span<float> values) {
-  return check(goss_broadcast(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT32, 0, nullptr, nullptr));
+  return called(goss_broadcast(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT32, 0, nullptr, nullptr));
 }
 
 Result<bool> Channel::allEqual(std::uint64_t value) {
   std::uint64_t least_and_inverse[2] = {value, ~value}; // the least inverse is the inverse of the largest
-  if (Status status = check(
+  if (Status status = called(
           goss_all_reduce(comm_, least_and_inverse, least_and_inverse, 2, GOSS_UINT64, GOSS_MIN, nullptr, nullptr));
       !status.isOk()) {
     return status;
@@ -162,7 +162,7 @@ Result<bool> Channel::allEqual(std::uint64_t value) {
 Result<std::string> Channel::codecState() const {
   void* bytes = nullptr;
   std::size_t size = 0;
-  if (Status status = check(goss_codec_state_export(comm_, &bytes, &size)); !status.isOk()) {
+  if (Status status = called(goss_codec_state_export(comm_, &bytes, &size)); !status.isOk()) {
     return status;
   }
   std::string state(static_cast<const char*>(bytes), size);
@@ -171,11 +171,11 @@ Result<std::string> Channel::codecState() const {
 }
 
 Status Channel::restoreCodecState(std::string_view bytes) {
-  return check(goss_codec_state_import(comm_, bytes.data(), bytes.size()));
+  return called(goss_codec_state_import(comm_, bytes.data(), bytes.size()));
 }
 
 Status Channel::lostSoFar(std::uint64_t tensor, std::span<float> lost) const {
-  return check(goss_codec_state_read(comm_, tensor, lost.data(), lost.size()));
+  return called(goss_codec_state_read(comm_, tensor, lost.data(), lost.size()));
 }
 
 /// goss_codec_state_reset would also forget what this rank has lost of its shard of the means, which no other rank has.
@@ -192,7 +192,7 @@ Status Channel::forgetLost(std::uint64_t tensor) {
   return restoreCodecState(store.exportAll());
 }
 
-Status Channel::abort(const char* reason) { return check(goss_comm_abort(comm_, reason)); }
+Status Channel::abort(const char* reason) { return called(goss_comm_abort(comm_, reason)); }
 
 goss_counters Channel::counters() const {
   goss_counters counters{};

@@ -15,6 +15,9 @@
 
 namespace goss::sync {
 
+/// What a call of the C ABI has returned, with its text.
+Status called(goss_status status);
+
 /// Arguments of a vector's exchange.
 struct VectorExchange {
   std::span<float> values;  ///< In: this rank's. Out: the mean over the ranks, the same bits on all of them.

@@ -4,14 +4,6 @@
 
 namespace goss::sync {
 
-namespace {
-
-Status check(goss_status status) {
-  return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
-}
-
-} // namespace
-
 PairAverages::~PairAverages() = default;
 
 Status PairAverages::open(std::span<const std::vector<float>> vectors) {
@@ -26,11 +18,11 @@ Status PairAverages::open(std::span<const std::vector<float>> vectors) {
 }
 
 Status PairAverages::read(std::span<float> values) {
-  return check(goss_window_get(window_, values.data(), values.size(), channel_.rank(), 0, nullptr, nullptr));
+  return called(goss_window_get(window_, values.data(), values.size(), channel_.rank(), 0, nullptr, nullptr));
 }
 
 Status PairAverages::add(std::span<const float> change) {
-  return check(
+  return called(
       goss_window_accumulate(window_, change.data(), change.size(), GOSS_SUM, channel_.rank(), 0, nullptr, nullptr));
 }
 
@@ -43,8 +35,8 @@ Status PairAverages::start(const Average& average) {
   const goss_shadow shadow = {count_, average.shadow_factor};
   partner_ = average.partner;
   asked_[static_cast<std::size_t>(partner_)] = true;
-  return check(goss_pair_average(window_, partner_, count_, 0, average.shadow_factor > 0 ? &shadow : nullptr, &options,
-                                 &flying_));
+  return called(goss_pair_average(window_, partner_, count_, 0, average.shadow_factor > 0 ? &shadow : nullptr, &options,
+                                  &flying_));
 }
 
 Result<bool> PairAverages::over(bool waits) {
@@ -90,7 +82,7 @@ Status PairAverages::settle() {
     if (!asked_[rank] || left_[rank]) {
       continue;
     }
-    const Status status = check(goss_window_flush(window_, static_cast<std::int32_t>(rank), nullptr));
+    const Status status = called(goss_window_flush(window_, static_cast<std::int32_t>(rank), nullptr));
     if (!status.isOk() && status.kind() != GOSS_ERR_PEER_LOST) {
       return status;
     }

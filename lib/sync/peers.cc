@@ -17,10 +17,6 @@ constexpr std::size_t kScratchAlignment = 64;
 constexpr std::uint64_t kTensor = 1;
 constexpr std::uint64_t kOtherTensor = 2; ///< A vector that such a rule exchanges after it has stopped the first.
 
-Status check(goss_status status) {
-  return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
-}
-
 Randomness randomnessOf(std::uint64_t draw, int rank) {
   RandomContext context;
   context.step = static_cast<std::uint32_t>(draw);
@@ -37,12 +33,12 @@ Result<std::unique_ptr<Peers>> Peers::make(Channel& channel, const std::string& 
   if (topology.empty()) {
     return made;
   }
-  Status status = check(goss_topology_create(topology.c_str(), channel.size(), &made->topology_));
+  Status status = called(goss_topology_create(topology.c_str(), channel.size(), &made->topology_));
   for (const std::int32_t property : properties) {
-    status = status.isOk() ? check(goss_topology_require(made->topology_, property)) : status;
+    status = status.isOk() ? called(goss_topology_require(made->topology_, property)) : status;
   }
   if (status.isOk()) {
-    status = check(goss_topology_period(made->topology_, &made->period_));
+    status = called(goss_topology_period(made->topology_, &made->period_));
   }
   if (!status.isOk()) {
     return status;
@@ -54,7 +50,7 @@ Peers::~Peers() { goss_topology_destroy(topology_); }
 
 Result<goss_neighborhood> Peers::neighbors(std::uint64_t round, int place) const {
   goss_neighborhood neighborhood = GOSS_NEIGHBORHOOD_INIT;
-  Status status = check(goss_topology_neighbors(topology_, round, place, &neighborhood));
+  Status status = called(goss_topology_neighbors(topology_, round, place, &neighborhood));
   if (!status.isOk()) {
     return status;
   }
