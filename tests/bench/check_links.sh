@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: check_links.sh GOSS_LINKS_PROGRAM GOSS_EXPLAIN GOSS_BENCH
-# goss-links writes a link file, and draws it, of the ranks that run it; the same ranks plan by it.
+# goss-links writes a link file, and draws it, of the ranks that run it; goss-explain and the library take the file.
 set -euo pipefail
 links=$1
 explain=$2
@@ -33,7 +33,7 @@ head -1 "$work/file" | grep -qx 'gossamer-links 1' || fail "the file's first lin
 python3 -c 'import sys, xml.dom.minidom as dom; assert len(dom.parse(sys.argv[1]).getElementsByTagName("circle")) == 3' "$work/map.svg" ||
   fail "the picture"
 
-# What is read back gives the plans of the ranks that have measured, which goss-explain prints.
+# goss-explain and three ranks read the file back. Their plans are not compared.
 "$explain" allreduce --links "$work/file" --ranks 3 --bytes 64M >"$work/3.plan" || fail "goss-explain refuses the file"
 GOSS_LINKS=$work/file ranks "$bench" allreduce -m 64K:1M -i 2 -x 0 -c || fail "the library refuses the file"
 RANK=0 WORLD_SIZE=1 timeout 20 "$links" -o "$work/alone" >"$work/0.out" 2>"$work/0.err" && fail "one rank has no links"
