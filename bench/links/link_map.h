@@ -45,7 +45,7 @@ class LinkMap {
   void readRemark(const std::vector<std::string_view>& words);
 
   std::vector<std::string> names_;
-  std::vector<Link> links_; ///< Of rank 0 to all, then of rank 1, and so on.
+  std::vector<Link> links_; ///< The links of rank 0 to all others, then those of rank 1, and so on.
   std::vector<Line> lines_;
 };
 

@@ -38,8 +38,8 @@ struct Sample {
   int round = 0;
   double bytes = 0;    ///< Sent by a rank, mean over ranks.
   double seconds = 0;  ///< Sum of each round's slowest rank.
-  double distance = 0; ///< Of the ranks' vectors from their mean, in units of the first one's.
-  double drift = 0;    ///< Of the mean from the first one, in the same units.
+  double distance = 0; ///< How far the ranks' vectors are from their mean; 1: as far as at the start.
+  double drift = 0;    ///< How far the mean is from that at the start, in the same units.
 };
 
 /// One rank's vector, which every topology and codec begins with anew.

@@ -19,7 +19,7 @@ struct Line {
 /// A picture with two logarithmic axes.
 struct Panel {
   std::string title;
-  std::string unit; ///< Of the figures.
+  std::string unit; ///< The unit of all figures of the panel.
   std::vector<Line> lines = {};
   std::string x_unit = "bytes";
   double x_base = 2; ///< The ticks of x are powers of it.

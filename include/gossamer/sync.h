@@ -126,7 +126,7 @@ GOSS_API goss_status goss_sync_gradient_ready(goss_sync_t sync, int32_t index);
 GOSS_API goss_status goss_sync_gradients(goss_sync_t sync);
 
 /// Collective: the optimizer has changed the parameters. Blocks only in steps in which an exchange must be applied.
-/// With adpsgd and acid local, so that ranks may make unequal numbers of steps; without wait=1 it never blocks.
+/// With adpsgd and acid the call is local: ranks may make unequal numbers of steps. Without wait=1 it never blocks.
 GOSS_API goss_status goss_sync_step(goss_sync_t sync);
 
 /// Collective: applies what is in flight; if the ranks' parameters differ, averages them. Training may go on.

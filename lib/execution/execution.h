@@ -101,7 +101,7 @@ class Execution final : public Operation, public StreamOrdered {
   bool on_board_ = false;
   bool queued_ = false; ///< In the queue of the board channel.
   BoardCollective work_;
-  Passage passage_; ///< Of a call on the board.
+  Passage passage_; ///< The way of a call on the board through pinned memory.
   std::unique_ptr<RunContext> context_;
   bool needs_staging_ = false;
   /// Copy of the input: scaled (GOSS_PREMUL_SUM), or taken away from an in-place exchange.

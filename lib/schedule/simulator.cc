@@ -541,7 +541,7 @@ class Simulator {
   SimulationOptions options_;
   std::size_t size_;
   std::vector<FragmentState> fragments_;
-  ChunkSizes sizes_;              ///< Of the last of the fragments.
+  ChunkSizes sizes_;              ///< The sizes of the last fragment.
   std::vector<double> up_free_;   ///< By port, as are the next: when it is free again.
   std::vector<double> down_free_; ///< By port.
   std::vector<double> cpu_free_;  ///< By rank.

@@ -53,9 +53,9 @@ class PairAverages {
   std::size_t count_ = 0; ///< Elements of a vector.
   goss_window_t window_ = nullptr;
   goss_request_t flying_ = nullptr;
-  int partner_ = -1;        ///< Of flying_.
+  int partner_ = -1;        ///< The rank with which flying_ averages.
   std::vector<bool> asked_; ///< By rank: it may lack its part of an average of this rank.
-  std::vector<bool> left_;  ///< By rank.
+  std::vector<bool> left_;  ///< By rank: it has destroyed its channel.
 };
 
 } // namespace goss::sync

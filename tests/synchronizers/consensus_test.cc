@@ -28,7 +28,7 @@ struct Ranks {
       sum += one[element];
     return sum / static_cast<double>(x.size());
   }
-  /// What the squared way of the mean is of the squared mean.
+  /// The square of how far the mean has moved, divided by the square of the mean.
   [[nodiscard]] double drift() const {
     double way = 0, whole = 0;
     for (std::size_t i = 0; i < kElements; ++i) {

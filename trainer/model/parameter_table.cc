@@ -21,7 +21,7 @@ void checkSize(const char* flag, std::size_t value, std::size_t most) {
   if (value == 0 || value > most) fail("{} must be between 1 and {}, not {}", flag, most, value);
 }
 
-/// Of the projections into the residual stream.
+/// The deviation with which projections into the residual stream begin.
 float residualStd(const ModelConfig& config) { return kInitStd / std::sqrt(2.0f * static_cast<float>(config.layers)); }
 
 } // namespace

@@ -19,7 +19,7 @@ namespace goss::trainer {
 
 namespace {
 
-/// Of the user's folder; without one, tokens are bytes where the vocabulary is not larger.
+/// The tokenizer of the user's folder; without one, tokens are bytes where the vocabulary is not larger.
 std::unique_ptr<const Tokenizer> tokenizerOf(const std::string& folder, const ModelConfig& config) {
   if (folder.empty()) {
     if (config.vocab <= ByteTokenizer().vocab()) return std::make_unique<ByteTokenizer>();

@@ -18,7 +18,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kCsvHeader = "step,loss,validation_loss,lr,grad_norm,tokens,seconds,tokens_per_s";
 
-/// Without its line break; "" for an empty file, and for a pipe or terminal, which gives nothing back.
+/// The first line of a file, without its line break; "" for an empty file, and for a pipe or terminal, which gives
+/// nothing back.
 std::string firstLine(const std::string& path) {
   std::string line;
   if (!std::filesystem::is_regular_file(path)) return line;

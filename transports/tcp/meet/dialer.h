@@ -129,7 +129,7 @@ class Dialer {
   platform::Deadline next_call_;
   platform::Deadline patience_;
   platform::Deadline stale_; ///< Set by start().
-  bool waited_ = false;      ///< For the process behind an accepted call, in this round of the addresses.
+  bool waited_ = false;      ///< This round of the addresses has waited for the process behind an accepted call.
   std::size_t next_address_ = 0;
   bool chosen_ = false; ///< An address has welcomed this rank.
   bool yields_ = false;
