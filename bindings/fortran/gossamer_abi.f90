@@ -242,6 +242,12 @@ module gossamer_abi
     integer(c_int64_t) :: setup_bytes_sent = 0
   end type
 
+  type, bind(c) :: goss_sync_loss
+    integer(c_size_t) :: size = 0
+    type(c_funptr) :: evaluate = c_null_funptr
+    type(c_ptr) :: context = c_null_ptr
+  end type
+
   type, bind(c) :: goss_shadow
     integer(c_size_t) :: offset = 0
     real(c_double) :: factor = 0
@@ -888,6 +894,17 @@ module gossamer_abi
       real(c_double), value :: lr
       integer(c_int) :: result_
     end function
+    function c_goss_sync_loss_init(loss, size) bind(c, name="goss_sync_loss_init") result(result_)
+      import
+      type(c_ptr), value :: loss
+      integer(c_size_t), value :: size
+      integer(c_int) :: result_
+    end function
+    function c_goss_sync_set_loss(sync, loss) bind(c, name="goss_sync_set_loss") result(result_)
+      import
+      type(c_ptr), value :: sync, loss
+      integer(c_int) :: result_
+    end function
     function c_goss_sync_computes(sync, computes) bind(c, name="goss_sync_computes") result(result_)
       import
       type(c_ptr), value :: sync, computes
@@ -956,6 +973,11 @@ module gossamer_abi
     function c_goss_sync_destroy(sync) bind(c, name="goss_sync_destroy") result(result_)
       import
       type(c_ptr), value :: sync
+      integer(c_int) :: result_
+    end function
+    function c_goss_sync_trials(sync, json) bind(c, name="goss_sync_trials") result(result_)
+      import
+      type(c_ptr), value :: sync, json
       integer(c_int) :: result_
     end function
     function c_goss_sync_methods(json) bind(c, name="goss_sync_methods") result(result_)

@@ -30,7 +30,8 @@
 ///   may then differ between ranks.
 /// - **Determinism.** The same calls on the same ranks give the same bits, also after export and import; with
 ///   steps=dynamic, given the same step times (goss_sync_step_time). With adpsgd and acid results depend on which rank
-///   is first to average; goss_sync_finish gives all ranks the same bits.
+///   is first to average, and with heloco on which is first to move the model; goss_sync_finish gives all ranks the
+///   same bits. With auto they are a function of the seed and of the step times.
 #ifndef GOSSAMER_SYNC_H_
 #define GOSSAMER_SYNC_H_
 
@@ -106,15 +107,35 @@ GOSS_API goss_status goss_sync_start(goss_sync_t sync);
 /// Local, between steps: the learning rate of the steps to come. SlowMo, QSR and DeMo use it; 1 before the first call.
 GOSS_API goss_status goss_sync_set_lr(goss_sync_t sync, double lr);
 
+/// How a method without a backward pass looks at the model. Start from GOSS_SYNC_LOSS_INIT.
+typedef struct goss_sync_loss {
+  size_t size; ///< sizeof(goss_sync_loss).
+  /// Gives this rank's loss, on the step's data, at the parameters as they lie in the tensors at the call. It is called
+  /// inside goss_sync_gradients, by the thread that calls that; it calls nothing of this synchronizer.
+  double (*evaluate)(void* context);
+  void* context; ///< Given to `evaluate`; the caller's.
+} goss_sync_loss;
+
+#define GOSS_SYNC_LOSS_INIT \
+  { sizeof(goss_sync_loss), NULL, NULL }
+
+/// Gives `loss` the values of GOSS_SYNC_LOSS_INIT.
+GOSS_API goss_status goss_sync_loss_init(goss_sync_loss* loss, size_t size);
+
+/// Local, between steps: what `one-byte` evaluates, twice for each of its directions, in goss_sync_gradients. It then
+/// reads no gradients, and leaves its direction in them. Parameters are as before when goss_sync_gradients returns. A
+/// loss that is not finite fails the step on all ranks. Other methods do not call it.
+GOSS_API goss_status goss_sync_set_loss(goss_sync_t sync, const goss_sync_loss* loss);
+
 /// Local, before each step: *computes is 0 where this rank leaves the coming step out, because it is slower than others
 /// and the synchronizer's spec has steps=dynamic. Such a rank computes no gradient and makes no optimizer step, but it
 /// calls goss_sync_step, so that all ranks call it equally often. Otherwise 1. With steps=dynamic every rank must call
 /// this before each step; else it may.
 GOSS_API goss_status goss_sync_computes(goss_sync_t sync, int32_t* computes);
 
-/// Local, during a step: tells how many seconds (above 0) this rank computes in it, for steps=dynamic. If the caller
-/// never tells, the synchronizer measures from one goss_sync_step to the next, including what a framework does between
-/// steps. Plans, and with them bits, are a function of these times.
+/// Local, during a step: tells how many seconds (above 0) this rank computes in it, for steps=dynamic, or with auto how
+/// many the whole step takes. If the caller never tells, the synchronizer measures from one goss_sync_step to the next,
+/// including what a framework does between steps. Plans, and with them bits, are a function of these times.
 GOSS_API goss_status goss_sync_step_time(goss_sync_t sync, double seconds);
 
 /// Tells that the gradient of a tensor is final for this step. A bucket's exchange starts when all its gradients are
@@ -126,7 +147,8 @@ GOSS_API goss_status goss_sync_gradient_ready(goss_sync_t sync, int32_t index);
 GOSS_API goss_status goss_sync_gradients(goss_sync_t sync);
 
 /// Collective: the optimizer has changed the parameters. Blocks only in steps in which an exchange must be applied.
-/// With adpsgd and acid the call is local: ranks may make unequal numbers of steps. Without wait=1 it never blocks.
+/// With adpsgd, acid and heloco the call is local: ranks may make unequal numbers of steps. Without wait=1 adpsgd and
+/// acid never block, and heloco only while another rank moves the model.
 GOSS_API goss_status goss_sync_step(goss_sync_t sync);
 
 /// Collective: applies what is in flight; if the ranks' parameters differ, averages them. Training may go on.
@@ -163,6 +185,12 @@ GOSS_API goss_status goss_sync_abort(goss_sync_t sync, const char* reason);
 
 /// Local. What is in flight fails; when it returns no buffer is lent any more. NULL is allowed.
 GOSS_API goss_status goss_sync_destroy(goss_sync_t sync);
+
+/// Local: what `auto` has tried, as JSON text, the same on all ranks: {"runs" (the spec at work), "settled" (0: it
+/// still tries), "trials": [{"spec", "first_step", "seconds" (of a step of the slowest rank; null: its error ended it
+/// before), "error" (docs/relaxations.md), "kept" (1: within the budget, and the fastest until then)}]}; "{}" for other
+/// methods. Free it with goss_free.
+GOSS_API goss_status goss_sync_trials(goss_sync_t sync, char** json);
 
 /// All methods as JSON text: [{"name", "summary", "paper", "depends_on_time" (see Determinism), "parameters": [{"key",
 /// "default", "meaning"}]}]. Free it with goss_free.

@@ -7,13 +7,13 @@
 #include "capi/structs.h"
 #include "devices/devices.h"
 #include "gossamer/sync.h"
+#include "sync/autotune/auto_synchronizer.h"
 #include "sync/methods.h"
-#include "sync/synchronizer.h"
 #include "world/world.h"
 
 struct goss_sync {
   goss::platform::ProcessMark made_in;
-  std::unique_ptr<goss::sync::Synchronizer> synchronizer;
+  std::unique_ptr<goss::sync::SyncCalls> synchronizer;
   std::weak_ptr<goss::World> world;
 };
 
@@ -79,7 +79,7 @@ Result<Device*> deviceOf(World& world, const float* buffer) {
 using namespace goss::capi; // NOLINT(google-build-using-namespace): the C functions are not in a namespace
 using goss::Result;
 using goss::Status;
-using goss::sync::Synchronizer;
+using goss::sync::SyncCalls;
 
 extern "C" {
 
@@ -94,7 +94,7 @@ goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sy
       return found.value()->contribution;
     };
     const std::chrono::milliseconds longest(comm->communicator->defaultTimeoutMs());
-    Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm, spec, codec, longest);
+    Result<std::unique_ptr<SyncCalls>> made = goss::sync::createSynchronizer(comm, spec, codec, longest);
     if (!made.isOk()) return made.status();
     *sync = new goss_sync{{}, made.take(), comm->communicator->world().shared_from_this()};
     return Status::ok();
@@ -102,7 +102,7 @@ goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sy
 }
 
 goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor* tensor, int32_t* index) {
-  return onSync("goss_sync_register", sync, [&](Synchronizer& s) -> Status {
+  return onSync("goss_sync_register", sync, [&](SyncCalls& s) -> Status {
     Result<goss::sync::Tensor> read = readTensor(tensor);
     if (!read.isOk()) return read.status();
     goss::sync::Tensor registered = read.take();
@@ -121,15 +121,26 @@ goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor* tensor,
 }
 
 goss_status goss_sync_start(goss_sync_t sync) {
-  return onSync("goss_sync_start", sync, [](Synchronizer& s) { return s.start(); });
+  return onSync("goss_sync_start", sync, [](SyncCalls& s) { return s.start(); });
 }
 
 goss_status goss_sync_set_lr(goss_sync_t sync, double lr) {
-  return onSync("goss_sync_set_lr", sync, [&](Synchronizer& s) { return s.setLr(lr); });
+  return onSync("goss_sync_set_lr", sync, [&](SyncCalls& s) { return s.setLr(lr); });
+}
+
+goss_status goss_sync_set_loss(goss_sync_t sync, const goss_sync_loss* loss) {
+  return onSync("goss_sync_set_loss", sync, [&](SyncCalls& s) -> Status {
+    const auto read = readStruct<goss_sync_loss>("goss_sync_set_loss: loss", loss, GOSS_SYNC_LOSS_INIT);
+    if (!read.isOk()) return read.status();
+    const goss_sync_loss given = read.value();
+    if (given.evaluate == nullptr) return missing("goss_sync_set_loss", "loss.evaluate");
+    s.setLoss([given] { return given.evaluate(given.context); });
+    return Status::ok();
+  });
 }
 
 goss_status goss_sync_computes(goss_sync_t sync, int32_t* computes) {
-  return onSync("goss_sync_computes", sync, [&](Synchronizer& s) -> Status {
+  return onSync("goss_sync_computes", sync, [&](SyncCalls& s) -> Status {
     if (computes == nullptr) return missing("goss_sync_computes", "the place for the answer");
     const Result<bool> answer = s.computes();
     if (answer.isOk()) *computes = answer.value() ? 1 : 0;
@@ -138,27 +149,27 @@ goss_status goss_sync_computes(goss_sync_t sync, int32_t* computes) {
 }
 
 goss_status goss_sync_step_time(goss_sync_t sync, double seconds) {
-  return onSync("goss_sync_step_time", sync, [&](Synchronizer& s) { return s.tellStepTime(seconds); });
+  return onSync("goss_sync_step_time", sync, [&](SyncCalls& s) { return s.tellStepTime(seconds); });
 }
 
 goss_status goss_sync_gradient_ready(goss_sync_t sync, int32_t index) {
-  return onSync("goss_sync_gradient_ready", sync, [&](Synchronizer& s) { return s.gradientReady(index); });
+  return onSync("goss_sync_gradient_ready", sync, [&](SyncCalls& s) { return s.gradientReady(index); });
 }
 
 goss_status goss_sync_gradients(goss_sync_t sync) {
-  return onSync("goss_sync_gradients", sync, [](Synchronizer& s) { return s.gradients(); });
+  return onSync("goss_sync_gradients", sync, [](SyncCalls& s) { return s.gradients(); });
 }
 
 goss_status goss_sync_step(goss_sync_t sync) {
-  return onSync("goss_sync_step", sync, [](Synchronizer& s) { return s.step(); });
+  return onSync("goss_sync_step", sync, [](SyncCalls& s) { return s.step(); });
 }
 
 goss_status goss_sync_finish(goss_sync_t sync) {
-  return onSync("goss_sync_finish", sync, [](Synchronizer& s) { return s.finish(); });
+  return onSync("goss_sync_finish", sync, [](SyncCalls& s) { return s.finish(); });
 }
 
 goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count) {
-  return onSync("goss_sync_export", sync, [&](Synchronizer& s) -> Status {
+  return onSync("goss_sync_export", sync, [&](SyncCalls& s) -> Status {
     if (bytes == nullptr || count == nullptr) return missing("goss_sync_export", "a place for the result");
     const Result<std::string> state = s.exportState();
     if (!state.isOk()) return state.status();
@@ -169,7 +180,7 @@ goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count) {
 }
 
 goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_t count) {
-  return onSync("goss_sync_import", sync, [&](Synchronizer& s) -> Status {
+  return onSync("goss_sync_import", sync, [&](SyncCalls& s) -> Status {
     if (bytes == nullptr) return missing("goss_sync_import", "bytes");
     return s.importState({static_cast<const char*>(bytes), count});
   });
@@ -177,7 +188,7 @@ goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_t count) 
 
 goss_status goss_sync_import_all(goss_sync_t sync, const void* const* bytes, const size_t* counts, size_t states,
                                  int32_t* dropped) {
-  return onSync("goss_sync_import_all", sync, [&](Synchronizer& s) -> Status {
+  return onSync("goss_sync_import_all", sync, [&](SyncCalls& s) -> Status {
     if (states > 0 && (bytes == nullptr || counts == nullptr))
       return missing("goss_sync_import_all", "bytes or counts");
     std::vector<std::string_view> views;
@@ -193,18 +204,17 @@ goss_status goss_sync_import_all(goss_sync_t sync, const void* const* bytes, con
 
 goss_status goss_sync_get_info(goss_sync_t sync, goss_sync_info* info) {
   return onSync("goss_sync_get_info", sync,
-                [&](Synchronizer& s) { return fillStruct("goss_sync_get_info: info", s.info(), info); });
+                [&](SyncCalls& s) { return fillStruct("goss_sync_get_info: info", s.info(), info); });
 }
 
 goss_status goss_sync_get_counters(goss_sync_t sync, goss_sync_counters* counters) {
-  return onSync("goss_sync_get_counters", sync, [&](Synchronizer& s) {
-    return fillStruct("goss_sync_get_counters: counters", s.counters(), counters);
-  });
+  return onSync("goss_sync_get_counters", sync,
+                [&](SyncCalls& s) { return fillStruct("goss_sync_get_counters: counters", s.counters(), counters); });
 }
 
 goss_status goss_sync_abort(goss_sync_t sync, const char* reason) {
   return onSync("goss_sync_abort", sync,
-                [&](Synchronizer& s) { return s.abort(reason != nullptr ? reason : "no reason given"); });
+                [&](SyncCalls& s) { return s.abort(reason != nullptr ? reason : "no reason given"); });
 }
 
 goss_status goss_sync_destroy(goss_sync_t sync) {
@@ -218,12 +228,26 @@ goss_status goss_sync_tensor_init(goss_sync_tensor* tensor, size_t size) {
   return initStruct<goss_sync_tensor>("goss_sync_tensor_init", GOSS_SYNC_TENSOR_INIT, tensor, size);
 }
 
+goss_status goss_sync_loss_init(goss_sync_loss* loss, size_t size) {
+  return initStruct<goss_sync_loss>("goss_sync_loss_init", GOSS_SYNC_LOSS_INIT, loss, size);
+}
+
 goss_status goss_sync_info_init(goss_sync_info* info, size_t size) {
   return initStruct("goss_sync_info_init", goss_sync_info{}, info, size);
 }
 
 goss_status goss_sync_counters_init(goss_sync_counters* counters, size_t size) {
   return initStruct("goss_sync_counters_init", goss_sync_counters{}, counters, size);
+}
+
+goss_status goss_sync_trials(goss_sync_t sync, char** json) {
+  return onSync("goss_sync_trials", sync, [&](SyncCalls& s) -> Status {
+    if (json == nullptr) return missing("goss_sync_trials", "the place for the text");
+    void* text = nullptr;
+    Status status = handOut(s.trials(), &text);
+    if (status.isOk()) *json = static_cast<char*>(text);
+    return status;
+  });
 }
 
 goss_status goss_sync_methods(char** json) {

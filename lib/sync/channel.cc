@@ -52,6 +52,7 @@ Status Channel::startMean(const VectorExchange& parcel, goss_request_t* request)
   goss_options options = GOSS_OPTIONS_INIT;
   options.codec = codec_.empty() ? nullptr : codec_.c_str();
   options.tensor = codec_.empty() ? 0 : parcel.tensor;
+  options.algorithm = algorithm_.empty() ? nullptr : algorithm_.c_str();
   exchanged_bytes_ += parcel.values.size_bytes();
   return called(goss_all_reduce(comm_, parcel.values.data(), parcel.values.data(), parcel.values.size(), GOSS_FLOAT32,
                                 GOSS_AVG, &options, request));

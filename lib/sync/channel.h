@@ -41,6 +41,9 @@ class Channel {
   /// Sets the codec; "none": float32.
   void setCodec(const std::string& codec) { codec_ = codec == "none" ? std::string() : codec; }
 
+  /// Sets the algorithm of startMean(); "": the planner's choice.
+  void setAlgorithm(const std::string& algorithm) { algorithm_ = algorithm; }
+
   /// Collective, not blocking: *request is later given to wait(); the values are lent until then.
   Status startMean(const VectorExchange& parcel, goss_request_t* request);
   /// Collective, not blocking, as startMean: every rank gets the bytes of all, in rank order.
@@ -103,6 +106,7 @@ class Channel {
   int rank_;
   int size_;
   std::string codec_;
+  std::string algorithm_;
   std::uint64_t exchanges_ = 0;
   std::uint64_t exchanged_bytes_ = 0;
   std::uint64_t waited_ns_ = 0;

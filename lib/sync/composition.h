@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "sync/applier.h"
@@ -35,12 +36,16 @@ struct Topology {
   std::uint64_t islands = 0; ///< 0: every rank is an island.
 };
 
+/// The all-reduce of two levels, within nodes and between them, whose codecs encode sums but once a level.
+inline constexpr const char* kTwoLevelAllReduce = "hier-direct-direct";
+
 /// How the model is cut, and how its parts are sent.
 struct Layout {
   std::uint64_t bucket_bytes = 1 << 20; ///< Bytes of a bucket of gradients.
   std::uint64_t fragments = 1;          ///< Number of parts of the parameters.
   bool strided = true;                  ///< Layer l is in fragment l mod fragments; else in contiguous runs.
   std::string codec;                    ///< Codec of the method's exchanges; "none": float32.
+  std::string algorithm;                ///< Of the all-reduce of a bucket of gradients; "": the planner's choice.
 };
 
 /// Which gradient the optimizer sees.
@@ -48,6 +53,15 @@ enum class GradientRule : std::uint8_t {
   local, ///< Each rank's own (or its island's).
   mean,  ///< The mean over all ranks.
   signs, ///< DeMo: the signs of what momentum and compression leave of the mean.
+};
+
+/// What `auto` may do (lib/sync/autotune).
+struct Tuning {
+  double budget = 0;       ///< The largest error of an exchange, relative to its exact result.
+  std::uint64_t steps = 0; ///< Steps of a trial.
+  std::uint64_t check = 0; ///< Steps between two measurements of the error.
+  std::uint64_t seed = 0;  ///< Of the order of trials.
+  bool may_gossip = false; ///< Parameters may be mixed among neighbours instead of gradients among all.
 };
 
 struct Composition {
@@ -62,6 +76,7 @@ struct Composition {
   bool keeps_newer = false;
   double decay = 0;                 ///< Decay of the momentum, with GradientRule::signs.
   std::unique_ptr<Applier> applier; ///< Null where gradients are exchanged, not parameters.
+  std::optional<Tuning> tuning;     ///< Of `auto`, which runs other compositions by turns; then nothing else is used.
   /// A method that works on the whole model; then all that is used beside it is Layout::codec.
   std::unique_ptr<Rule> rule;
 };

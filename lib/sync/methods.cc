@@ -6,7 +6,7 @@
 
 namespace goss::sync {
 
-// Defined in method_*.cc. To add one, declare it here and name it in the list below.
+// Defined in methods/method_*.cc. To add one, declare it here and name it in the list below.
 const Method& ddpMethod();
 const Method& localMethod();
 const Method& dilocoMethod();
@@ -19,6 +19,8 @@ const Method& qsrMethod();
 const Method& demoMethod();
 const Method& cocktailMethod();
 const Method& asyncAverageMethod();
+// Defined in autotune/method_auto.cc.
+const Method& autoMethod();
 // Defined in gossip/method_*.cc.
 const Method& dpsgdMethod();
 const Method& gossipgradMethod();
@@ -41,6 +43,8 @@ const Method& fedoptMethod();
 const Method& fedproxMethod();
 const Method& lionMethod();
 const Method& signumMethod();
+const Method& helocoMethod();
+const Method& oneByteMethod();
 const Method& oneBitAdamMethod();
 const Method& qadamMethod();
 const Method& zeroOneAdamMethod();
@@ -61,6 +65,7 @@ std::span<const Method* const> allMethods() {
       &demoMethod(),
       &cocktailMethod(),
       &asyncAverageMethod(),
+      &autoMethod(),
       &dpsgdMethod(),
       &gossipgradMethod(),
       &gossipPgaMethod(),
@@ -82,6 +87,8 @@ std::span<const Method* const> allMethods() {
       &fedproxMethod(),
       &lionMethod(),
       &signumMethod(),
+      &helocoMethod(),
+      &oneByteMethod(),
       &oneBitAdamMethod(),
       &qadamMethod(),
       &zeroOneAdamMethod(),

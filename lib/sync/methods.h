@@ -1,5 +1,5 @@
-/// The table of synchronization methods. Each row is made in a small file of its own (method_*.cc) that names its
-/// paper; methods.cc lists them.
+/// The table of synchronization methods. Each row is made in a small file of its own (methods/method_*.cc,
+/// gossip/method_*.cc) that names its paper; methods.cc lists them.
 #ifndef GOSS_LIB_SYNC_METHODS_H_
 #define GOSS_LIB_SYNC_METHODS_H_
 

@@ -60,6 +60,35 @@ Result<bool> PairAverages::over(bool waits) {
   return done;
 }
 
+Status PairAverages::change(int rank, const std::function<void(std::span<float>)>& change) {
+  Status status = called(goss_window_lock(window_, rank, nullptr));
+  if (!status.isOk()) {
+    return status;
+  }
+  std::vector<float> values(memory_.size());
+  status = called(goss_window_get(window_, values.data(), values.size(), rank, 0, nullptr, nullptr));
+  if (status.isOk()) {
+    change(values);
+    status = called(goss_window_put(window_, values.data(), values.size(), rank, 0, nullptr, nullptr));
+  }
+  const Status unlocked = called(goss_window_unlock(window_, rank)); // whoever has the lock next sees the put
+  if (!status.isOk() || !unlocked.isOk()) {
+    return status.isOk() ? unlocked : status;
+  }
+  channel_.countExchange(2 * values.size() * sizeof(float));
+  return status;
+}
+
+Status PairAverages::readAt(int rank, std::span<float> values) {
+  Status status = called(goss_window_lock(window_, rank, nullptr));
+  if (!status.isOk()) {
+    return status;
+  }
+  status = called(goss_window_get(window_, values.data(), values.size(), rank, 0, nullptr, nullptr));
+  const Status unlocked = called(goss_window_unlock(window_, rank));
+  return status.isOk() ? unlocked : status;
+}
+
 /// What a rank that does not answer costs is one average. A communicator that has failed fails the next access to this
 /// rank's own elements.
 Result<bool> PairAverages::missed(const Status& why, int rank) {

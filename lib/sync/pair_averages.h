@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,11 @@ class PairAverages {
   /// Local: what start() has begun is over. `waits`: until it is. False: it is under way. One that was given up at its
   /// deadline, or whose partner has left, is over without having taken place.
   Result<bool> over(bool waits);
+  /// Local: lets `change` change all vectors of `rank`, behind each other, which no other rank does meanwhile. Blocks
+  /// while another one does.
+  Status change(int rank, const std::function<void(std::span<float>)>& change);
+  /// Local: all vectors of `rank`, behind each other, as they are between two changes.
+  Status readAt(int rank, std::span<float> values);
   /// Local: waits until this rank's average is over and its partners have their part of all averages of this rank.
   Status settle();
   /// Whether the rank has destroyed its channel, as far as this one knows.

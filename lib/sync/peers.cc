@@ -211,6 +211,12 @@ Status Peers::mean(std::span<float> values, bool other) {
 
 Status Peers::exactMean(std::span<float> values) { return channel_.mean(values); }
 
+Status Peers::gather(std::span<const std::byte> mine, std::span<std::byte> all, std::size_t meaning_bytes) {
+  goss_request_t request = nullptr;
+  const Status started = channel_.startGather({mine, all, meaning_bytes}, &request);
+  return started.isOk() ? channel_.wait(&request) : started;
+}
+
 Status Peers::votes(std::span<const float> values, std::span<float> sum) {
   const std::size_t bytes = (values.size() + 7) / 8;
   framed_.assign(bytes, std::byte{0});
@@ -218,11 +224,7 @@ Status Peers::votes(std::span<const float> values, std::span<float> sum) {
     framed_[i / 8] |= static_cast<std::byte>((values[i] < 0 ? 0u : 1u) << (i % 8));
   }
   received_.resize(bytes * static_cast<std::size_t>(size()));
-  goss_request_t request = nullptr;
-  Status status = channel_.startGather({framed_, received_, values.size_bytes()}, &request);
-  if (status.isOk()) {
-    status = channel_.wait(&request);
-  }
+  Status status = gather(framed_, received_, values.size_bytes());
   std::fill(sum.begin(), sum.end(), 0.0f);
   for (std::size_t from = 0; status.isOk() && from < received_.size(); from += bytes) {
     for (std::size_t i = 0; i < sum.size(); ++i) {

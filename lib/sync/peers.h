@@ -65,6 +65,8 @@ class Peers {
   /// the rule's first, whose error feedback is its own.
   Status mean(std::span<float> values, bool other = false);
   Status exactMean(std::span<float> values);
+  /// `all` = the ranks' bytes in rank order. `meaning_bytes`: number of float32 bytes that `mine` stands for.
+  Status gather(std::span<const std::byte> mine, std::span<std::byte> all, std::size_t meaning_bytes);
   /// The sum of the ranks' signs of `values`, packed as bits; 0 counts as positive. In sum: -size .. size.
   Status votes(std::span<const float> values, std::span<float> sum);
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,12 +15,15 @@ namespace goss::sync {
 
 /// The model of one rank, all tensors in one vector. Equally long: x, g where there is one, and each vector of state.
 struct Model {
-  std::span<float> x;                  ///< Parameters.
-  std::span<float> g;                  ///< beforeOptimizer of a rule with gradients: the gradients. Else empty.
-  std::span<std::vector<float>> state; ///< Needs::vectors of them; what lasts from step to step.
-  std::span<double> scalars;           ///< Needs::scalars of them; what lasts beside the vectors.
-  std::uint64_t step = 0;              ///< The step that is being made, from 1.
-  double lr = 1;                       ///< Learning rate of the optimizer.
+  std::span<float> x;                      ///< Parameters.
+  std::span<float> g;                      ///< beforeOptimizer of a rule with gradients: the gradients. Else empty.
+  std::span<std::vector<float>> state;     ///< Needs::vectors of them; what lasts from step to step.
+  std::span<double> scalars;               ///< Needs::scalars of them; what lasts beside the vectors.
+  std::uint64_t step = 0;                  ///< The step that is being made, from 1.
+  double lr = 1;                           ///< Learning rate of the optimizer.
+  std::span<const std::size_t> sizes = {}; ///< Elements of each tensor, in the order in which they lie in x.
+  /// The caller's loss at the parameters x; null: the caller has given none.
+  const std::function<Result<double>()>* loss = nullptr;
 };
 
 /// Immutable: what lasts is in Model::state, so that checkpoints can save it. Computes in float32.
@@ -40,6 +44,8 @@ class Rule {
     /// The first so many vectors of Model::state go to Peers::pairs(), where other ranks change them, and are what lies
     /// there when the state is saved.
     std::size_t shared = 0;
+    /// What counts of the shared vectors are those of rank 0, which all ranks change.
+    bool centre = false;
   };
 
   virtual ~Rule() = default;

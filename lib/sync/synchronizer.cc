@@ -91,6 +91,7 @@ Status Synchronizer::connect(goss_comm_t comm) {
   }
   compressed_ = parameter_channel_ != nullptr ? parameter_channel_ : gradient_channel_;
   compressed_->setCodec(composition_.layout.codec);
+  compressed_->setAlgorithm(composition_.layout.algorithm);
   if (composition_.timing.is_dynamic) {
     local_steps_.emplace(composition_.timing.period, static_cast<std::size_t>(parameter_channel_->size()),
                          static_cast<std::size_t>(parameter_channel_->rank()), composition_.layout.fragments);
@@ -179,7 +180,7 @@ void Synchronizer::layOut() {
     makeBuckets();
   }
   if (peers_ != nullptr) {
-    whole_.emplace(*composition_.rule, *peers_);
+    whole_.emplace(*composition_.rule, *peers_, loss_);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       whole_->add(tensors_[i].parameter, tensors_[i].gradient, i);
     }
@@ -316,6 +317,13 @@ Status Synchronizer::setLr(double lr) {
   }
   lr_ = lr;
   return Status::ok();
+}
+
+void Synchronizer::setLoss(std::function<double()> loss) {
+  loss_ = [this, loss = std::move(loss)]() -> Result<double> {
+    const Status status = mirror_.store(parameters_);
+    return status.isOk() ? Result<double>(loss()) : Result<double>(status);
+  };
 }
 
 Status Synchronizer::gradientReady(std::int32_t index) {

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "gossamer/sync.h"
 #include "sync/channel.h"
 #include "sync/composition.h"
 #include "sync/device_mirror.h"
@@ -20,47 +19,36 @@
 #include "sync/gradient_buckets.h"
 #include "sync/local_steps.h"
 #include "sync/step_clock.h"
+#include "sync/sync_calls.h"
 #include "sync/timetable.h"
 #include "sync/whole_model.h"
 
 namespace goss::sync {
 
-/// A tensor as registered; once it is added, its vectors are those on which methods work.
-struct Tensor {
-  std::string name;
-  std::span<float> parameter;
-  std::span<float> gradient; ///< Empty: none.
-  std::int32_t layer = -1;
-  Device* parameter_device = nullptr; ///< On which the parameter lies; null: host memory. Outlives the synchronizer.
-  Device* gradient_device = nullptr;
-};
-
-/// Implements goss_sync_t call by call, as include/gossamer/sync.h describes. One thread, except abort().
-class Synchronizer {
+/// Runs one composition.
+class Synchronizer : public SyncCalls {
  public:
-  /// The codec of a spec; the synchronizer sees codecs through their seam alone.
-  using MakeCodec = std::function<Result<Compression>(std::string_view spec)>;
   /// `longest`: how long the copies of a device may take.
   static Result<std::unique_ptr<Synchronizer>> create(goss_comm_t comm, std::string_view spec,
                                                       const MakeCodec& make_codec, std::chrono::milliseconds longest);
 
-  Result<std::int32_t> add(Tensor tensor);
-  Status start();
-  Status setLr(double lr);
-  Result<bool> computes();
-  Status tellStepTime(double seconds);
-  Status gradientReady(std::int32_t index);
-  Status gradients();
-  Status step();
-  Status finish();
-  Result<std::string> exportState();
-  Status importState(std::string_view bytes);
-  /// Returns true when state of single ranks was dropped.
-  Result<bool> importAll(std::span<const std::string_view> states);
-  Status abort(const char* reason);
+  Result<std::int32_t> add(Tensor tensor) override;
+  Status start() override;
+  Status setLr(double lr) override;
+  void setLoss(std::function<double()> loss) override;
+  Result<bool> computes() override;
+  Status tellStepTime(double seconds) override;
+  Status gradientReady(std::int32_t index) override;
+  Status gradients() override;
+  Status step() override;
+  Status finish() override;
+  Result<std::string> exportState() override;
+  Status importState(std::string_view bytes) override;
+  Result<bool> importAll(std::span<const std::string_view> states) override;
+  Status abort(const char* reason) override;
 
-  [[nodiscard]] goss_sync_info info() const;
-  [[nodiscard]] goss_sync_counters counters() const;
+  [[nodiscard]] goss_sync_info info() const override;
+  [[nodiscard]] goss_sync_counters counters() const override;
 
  private:
   Synchronizer(Composition composition, std::string spec, std::chrono::milliseconds longest);
@@ -87,7 +75,6 @@ class Synchronizer {
   Status planPeriod();
   Status shareParameters();
   [[nodiscard]] std::uint64_t wireBytesSent() const;
-  Status readShard(std::string_view bytes, OuterState& saved, Timetable::State& at) const;
   bool adopt(const OuterState& saved);
   [[nodiscard]] Result<std::string> feedbackOf(const OuterState& saved) const;
   [[nodiscard]] std::uint64_t layoutHash() const;
@@ -97,13 +84,14 @@ class Synchronizer {
   std::string spec_;        // canonical
   Compression compression_; // used with GradientRule::signs
   DeviceMirror mirror_;
-  std::vector<Tensor> tensors_;
+  std::vector<Tensor> tensors_;              // with the vectors on which methods work
   std::vector<std::span<float>> parameters_; // by tensor
   std::vector<std::span<float>> gradients_;  // by tensor
   std::optional<GradientBuckets> buckets_;
   std::vector<Fragment> fragments_;
   Timetable timetable_;
   double lr_ = 1;
+  std::function<Result<double>()> loss_;
   std::optional<LocalSteps> local_steps_; // used with steps=dynamic
   StepClock clock_;
   std::uint64_t setup_bytes_ = 0; // bytes sent apart from the exchanges of steps

@@ -44,6 +44,22 @@ Result<base::WireReader> openState(std::string_view bytes) {
   return reader;
 }
 
+/// Adds what one rank saved to `saved`; `spec` is the synchronizer's.
+Status readShard(std::string_view bytes, std::string_view spec, OuterState& saved, Timetable::State& at) {
+  const Result<base::WireReader> opened = openState(bytes);
+  if (!opened.isOk()) {
+    return opened.status();
+  }
+  base::WireReader reader = opened.value();
+  const std::string_view found = reader.text(kMaxSpecBytes);
+  if (reader.ok() && methodOf(found) != methodOf(spec)) {
+    return invalid(fmt::format("the saved state is of '{}', but this synchronizer is '{}'", found, spec));
+  }
+  at.step = reader.integer<std::uint64_t>();
+  at.next = reader.integer<std::uint64_t>();
+  return saved.add(reader) ? Status::ok() : malformed("its tensors are not those that it lists");
+}
+
 /// Stores the losses in two slots, so that a rank that opens any range of them makes a slot of its own: see
 /// OuterState::kInherited.
 Status inherit(ReferenceStore& store, const ReferenceKey& key, std::uint64_t first, std::span<const float> values) {
@@ -175,22 +191,6 @@ Status Synchronizer::importState(std::string_view bytes) {
   return Status::ok();
 }
 
-/// Adds what one rank saved to `saved`.
-Status Synchronizer::readShard(std::string_view bytes, OuterState& saved, Timetable::State& at) const {
-  const Result<base::WireReader> opened = openState(bytes);
-  if (!opened.isOk()) {
-    return opened.status();
-  }
-  base::WireReader reader = opened.value();
-  const std::string_view spec = reader.text(kMaxSpecBytes);
-  if (reader.ok() && methodOf(spec) != methodOf(spec_)) {
-    return invalid(fmt::format("the saved state is of '{}', but this synchronizer is '{}'", spec, spec_));
-  }
-  at.step = reader.integer<std::uint64_t>();
-  at.next = reader.integer<std::uint64_t>();
-  return saved.add(reader) ? Status::ok() : malformed("its tensors are not those that it lists");
-}
-
 Result<bool> Synchronizer::importAll(std::span<const std::string_view> states) {
   if (Status status = checkImports("goss_sync_import_all"); !status.isOk()) {
     return status;
@@ -202,7 +202,7 @@ Result<bool> Synchronizer::importAll(std::span<const std::string_view> states) {
   std::optional<Timetable::State> first;
   for (const std::string_view bytes : states) {
     Timetable::State at;
-    if (Status status = readShard(bytes, saved, at); !status.isOk()) {
+    if (Status status = readShard(bytes, spec_, saved, at); !status.isOk()) {
       return status;
     }
     if (first && (first->step != at.step || first->next != at.next)) {

@@ -29,6 +29,7 @@ void scatter(const std::vector<float>& from, std::span<const std::span<float>> p
 void WholeModel::add(std::span<float> parameter, std::span<float> gradient, std::uint64_t tensor) {
   parameters_.push_back(parameter);
   tensors_.push_back(tensor);
+  sizes_.push_back(parameter.size());
   x_.resize(x_.size() + parameter.size());
   for (std::vector<float>& vector : state_) {
     vector.resize(x_.size());
@@ -51,7 +52,9 @@ void WholeModel::write(bool gradients) {
   }
 }
 
-Model WholeModel::model(std::uint64_t step, double lr) { return {x_, g_, state_, scalars_, step, lr}; }
+Model WholeModel::model(std::uint64_t step, double lr) {
+  return {x_, g_, state_, scalars_, step, lr, sizes_, loss_ ? &evaluate_ : nullptr};
+}
 
 void WholeModel::begin() {
   read();
@@ -71,7 +74,7 @@ Status WholeModel::fetch() {
   std::vector<float> all(shared * x_.size());
   Status status = peers_.pairs().settle();
   if (status.isOk()) {
-    status = peers_.pairs().read(all);
+    status = rule_.needs().centre ? peers_.pairs().readAt(0, all) : peers_.pairs().read(all);
   }
   for (std::size_t k = 0; status.isOk() && k < shared; ++k) {
     std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(k * x_.size()), x_.size(), state_[k].begin());

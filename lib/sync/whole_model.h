@@ -3,6 +3,7 @@
 #define GOSS_LIB_SYNC_WHOLE_MODEL_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,13 +17,21 @@ namespace goss::sync {
 /// Holds the state of the rule. One thread.
 class WholeModel {
  public:
-  /// `rule` and `peers` outlive it.
-  WholeModel(const Rule& rule, Peers& peers)
+  /// All outlive it. `loss`: the caller's, at the parameters as they lie in the tensors; may be empty, and change.
+  WholeModel(const Rule& rule, Peers& peers, const std::function<Result<double>()>& loss)
       : rule_(rule),
         peers_(peers),
+        loss_(loss),
+        evaluate_([this] {
+          write(false);
+          return loss_();
+        }),
         state_(rule.needs().vectors),
         scalars_(rule.needs().scalars),
         has_gradients_(rule.needs().gradients) {}
+
+  WholeModel(const WholeModel&) = delete;
+  WholeModel& operator=(const WholeModel&) = delete;
 
   /// Adds a tensor; `tensor` is its number among those registered.
   void add(std::span<float> parameter, std::span<float> gradient, std::uint64_t tensor);
@@ -54,9 +63,12 @@ class WholeModel {
 
   const Rule& rule_;
   Peers& peers_;
+  const std::function<Result<double>()>& loss_;
+  const std::function<Result<double>()> evaluate_; // of the parameters in x_
   std::vector<std::span<float>> parameters_;
   std::vector<std::span<float>> gradients_;
   std::vector<std::uint64_t> tensors_;
+  std::vector<std::size_t> sizes_; // of the tensors
   std::vector<float> x_;
   std::vector<float> g_;
   std::vector<std::vector<float>> state_;

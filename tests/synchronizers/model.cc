@@ -39,6 +39,7 @@ const char* const kSpecs[] = {"ddp",
                               "cocktail:h=2,tau=2,codec=randk:ratio=0.5,block=1+topk:ratio=0.5+int4:block=32+ef",
                               "async-average:h=4,tau=3",
                               "osgp:tau=2",
+                              "auto:steps=4,check=3",
                               "0-1-adam:freeze=6,kappa=2,double_every=4,longest=4",
                               "demo:chunk=8,keep=3"};
 

@@ -353,6 +353,16 @@ type SyncCounters struct {
 var _ [unsafe.Sizeof(SyncCounters{}) - C.sizeof_goss_sync_counters]byte
 var _ [C.sizeof_goss_sync_counters - unsafe.Sizeof(SyncCounters{})]byte
 
+// SyncLoss is goss_sync_loss.
+type SyncLoss struct {
+	Size     uintptr
+	Evaluate unsafe.Pointer
+	Context  unsafe.Pointer
+}
+
+var _ [unsafe.Sizeof(SyncLoss{}) - C.sizeof_goss_sync_loss]byte
+var _ [C.sizeof_goss_sync_loss - unsafe.Sizeof(SyncLoss{})]byte
+
 // Shadow is goss_shadow.
 type Shadow struct {
 	Offset uintptr
@@ -790,6 +800,14 @@ func SyncSetLr(sync Sync, lr float64) Status {
 	return Status(C.goss_sync_set_lr(C.goss_sync_t(unsafe.Pointer(sync)), C.double(lr)))
 }
 
+func SyncLossInit(loss *SyncLoss, size uintptr) Status {
+	return Status(C.goss_sync_loss_init((*C.goss_sync_loss)(unsafe.Pointer(loss)), C.size_t(size)))
+}
+
+func SyncSetLoss(sync Sync, loss *SyncLoss) Status {
+	return Status(C.goss_sync_set_loss(C.goss_sync_t(unsafe.Pointer(sync)), (*C.goss_sync_loss)(unsafe.Pointer(loss))))
+}
+
 func SyncComputes(sync Sync, computes *int32) Status {
 	return Status(C.goss_sync_computes(C.goss_sync_t(unsafe.Pointer(sync)), (*C.int32_t)(unsafe.Pointer(computes))))
 }
@@ -842,6 +860,10 @@ func SyncDestroy(sync Sync) Status {
 	return Status(C.goss_sync_destroy(C.goss_sync_t(unsafe.Pointer(sync))))
 }
 
+func SyncTrials(sync Sync, json *unsafe.Pointer) Status {
+	return Status(C.goss_sync_trials(C.goss_sync_t(unsafe.Pointer(sync)), (**C.char)(unsafe.Pointer(json))))
+}
+
 func SyncMethods(json *unsafe.Pointer) Status {
 	return Status(C.goss_sync_methods((**C.char)(unsafe.Pointer(json))))
 }
@@ -887,4 +909,4 @@ func PairAverage(window Window, partner int32, count uintptr, offset uintptr, sh
 }
 
 // Functions counts the functions above.
-const Functions = 131
+const Functions = 134

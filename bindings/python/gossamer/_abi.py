@@ -285,6 +285,14 @@ class goss_sync_counters(Structure):
     ]
 
 
+class goss_sync_loss(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("evaluate", CFUNCTYPE(c_double, c_void_p)),
+        ("context", c_void_p),
+    ]
+
+
 class goss_shadow(Structure):
     _fields_ = [
         ("offset", c_size_t),
@@ -401,6 +409,8 @@ FUNCTIONS = {
     "goss_sync_register": (c_int, [c_void_p, POINTER(goss_sync_tensor), POINTER(c_int32)]),
     "goss_sync_start": (c_int, [c_void_p]),
     "goss_sync_set_lr": (c_int, [c_void_p, c_double]),
+    "goss_sync_loss_init": (c_int, [POINTER(goss_sync_loss), c_size_t]),
+    "goss_sync_set_loss": (c_int, [c_void_p, POINTER(goss_sync_loss)]),
     "goss_sync_computes": (c_int, [c_void_p, POINTER(c_int32)]),
     "goss_sync_step_time": (c_int, [c_void_p, c_double]),
     "goss_sync_gradient_ready": (c_int, [c_void_p, c_int32]),
@@ -414,6 +424,7 @@ FUNCTIONS = {
     "goss_sync_get_counters": (c_int, [c_void_p, POINTER(goss_sync_counters)]),
     "goss_sync_abort": (c_int, [c_void_p, c_char_p]),
     "goss_sync_destroy": (c_int, [c_void_p]),
+    "goss_sync_trials": (c_int, [c_void_p, POINTER(c_char_p)]),
     "goss_sync_methods": (c_int, [POINTER(c_char_p)]),
     "goss_window_create": (c_int, [c_void_p, c_void_p, c_size_t, c_int, POINTER(goss_options), POINTER(c_void_p)]),
     "goss_window_free": (c_int, [POINTER(c_void_p)]),

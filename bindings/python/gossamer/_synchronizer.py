@@ -4,8 +4,10 @@ import atexit
 import contextlib
 import ctypes
 import functools
+import json
 import sys
 import threading
+import traceback
 import types
 import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
@@ -13,7 +15,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Op
 from . import _abi, _buffers, _waiting
 from ._comm import _LONGEST_CLOSE, Comm
 from ._errors import Aborted, InvalidArgument, Unsupported, check, refuse_copy
-from ._library import library, take_bytes
+from ._library import library, take_bytes, take_text
 from ._world import init
 
 __all__ = ["SyncCounters", "Synchronizer"]
@@ -141,6 +143,7 @@ class Synchronizer:
         self._has_gradients = False  # gradients() has been called in this step
         self._is_holding = False
         self._is_begun = False
+        self._given_loss: Optional[Callable[[], float]] = None
         self._optimizer = optimizer
         self._unwrapped: Any = None
         self._create(state)
@@ -165,6 +168,29 @@ class Synchronizer:
     def set_lr(self, lr: float) -> None:
         """Local, between steps: the learning rate of the steps to come. An ``optimizer`` tells it by itself."""
         self._short(library.goss_sync_set_lr, lr)
+
+    def set_loss(self, loss: Callable[[], float]) -> None:
+        """Local, between steps: what ``one-byte`` evaluates in gradients() instead of a backward pass: this rank's loss, on the step's
+        data, at the parameters as they are at the call. An exception in it counts as a loss that is not finite."""
+        def evaluate(_: Any) -> float:
+            try:
+                return float(loss())
+            except BaseException:  # pylint: disable=broad-except
+                traceback.print_exc()
+                return float("nan")
+
+        given = _abi.goss_sync_loss()
+        library.goss_sync_loss_init(given, ctypes.sizeof(given))
+        given.evaluate = dict(_abi.goss_sync_loss._fields_)["evaluate"](evaluate)
+        self._short(library.goss_sync_set_loss, given)
+        self._loss, self._given_loss = given, loss  # the callback lives as long as the library may call it
+
+    def trials(self) -> Dict[str, Any]:
+        """Local: what ``auto`` runs and has tried, as goss_sync_trials() of sync.h says; empty for other methods."""
+        text = ctypes.c_char_p()
+        self._short(library.goss_sync_trials, text)
+        found: Dict[str, Any] = json.loads(take_text(text))
+        return found
 
     def gradient_ready(self, index: int) -> None:
         """Local: the gradient of tensor ``index`` is final, so its exchange may begin. torch's autograd tells it by itself."""
@@ -289,6 +315,8 @@ class Synchronizer:
         self._info.size = ctypes.sizeof(self._info)
         self._short(library.goss_sync_get_info, self._info)
         self._spec = (self._info.spec or b"").decode()  # the text goes with the handle
+        if self._given_loss is not None:
+            self.set_loss(self._given_loss)
         try:
             self._lent = [self._register(tensor, layer) for tensor, layer in zip(self._tensors, self._layers)]
             if state is not None:

@@ -67,6 +67,14 @@ class BasicSynchronizer {
   }
   /// Tells how long this rank computes in the step, for steps=dynamic.
   Return<void> stepTime(double seconds) { return Errors::finish(goss_sync_step_time(handle(), seconds)); }
+  /// What one-byte evaluates instead of gradients. Both are kept until the synchronizer is destroyed.
+  Return<void> setLoss(double (*evaluate)(void* context), void* context) {
+    goss_sync_loss loss;
+    goss_sync_loss_init(&loss, sizeof(loss));
+    loss.evaluate = evaluate;
+    loss.context = context;
+    return Errors::finish(goss_sync_set_loss(handle(), &loss));
+  }
   /// The gradient of a tensor is final. Never blocks.
   Return<void> gradientReady(std::int32_t index) { return Errors::finish(goss_sync_gradient_ready(handle(), index)); }
   /// Collective: exchanges gradients; afterwards they are what the optimizer shall see.
@@ -112,6 +120,14 @@ class BasicSynchronizer {
     goss_sync_counters_init(&counters, sizeof(counters));
     const goss_status status = goss_sync_get_counters(handle(), &counters);
     return Errors::finish(status, [&] { return counters; });
+  }
+  /// What auto runs and has tried, as JSON text.
+  Return<std::string> trials() const {
+    char* json = nullptr;
+    const goss_status status = goss_sync_trials(handle(), &json);
+    std::string text = json != nullptr ? json : "";
+    goss_free(json);
+    return Errors::finish(status, [&] { return std::move(text); });
   }
   /// Local, from any thread: calls of all ranks fail.
   Return<void> abort(const std::string& reason) { return Errors::finish(goss_sync_abort(handle(), reason.c_str())); }

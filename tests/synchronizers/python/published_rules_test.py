@@ -28,9 +28,13 @@ def gradients(x):
     return np.array([gradient(rank, x[rank]) for rank in range(RANKS)])
 
 
-def library(spec, active=STEPS):
+def loss(rank, x):
+    return float((CURVATURE[rank] * (x - MINIMUM[rank]) ** 2).sum() / 2)
+
+
+def library(spec, active=STEPS, losses=False):
     """Parameters after each step: [step][rank][element], and those after finish(). Gradients are zero from step `active` on. Where
-    results depend on the order of the ranks' steps, the ranks make each step one after the other."""
+    results depend on the order of the ranks' steps, the ranks make each step one after the other. losses: gradients are not given."""
     takes_turns = {method["name"]: method["depends_on_time"] for method in gossamer.sync_methods()}[spec.split(":")[0]]
     unique_id, result, finished, failures = gossamer.UniqueId(), np.zeros((STEPS, RANKS, ELEMENTS)), np.zeros((RANKS, ELEMENTS)), []
 
@@ -41,9 +45,11 @@ def library(spec, active=STEPS):
                 tensors = [("a", x[:5], g[:5]), ("b", x[5:6], g[5:6]), ("c", x[6:], g[6:])]
                 with gossamer.Synchronizer(tensors, spec, comm=comm) as sync:
                     sync.set_lr(LR)
+                    if losses:
+                        sync.set_loss(lambda: loss(rank, x.astype("float64")))
                     for step, turn in itertools.product(range(STEPS), range(RANKS) if takes_turns else [rank]):
                         if turn == rank:
-                            g[:] = gradient(rank, x.astype("float64")) * (step < active)
+                            g[:] = gradient(rank, x.astype("float64")) * (step < active) * (not losses)
                             sync.gradients()
                             x -= np.float32(LR) * g
                             sync.step()
@@ -400,6 +406,48 @@ def sparta(part, seed):
         yield x
 
 
+def heloco(h, lr, momentum, keep, shrink, most, turn, kappa):
+    """Each rank in turn moves the server by its difference, corrected tensor by tensor."""
+    x, theta, m, begun = start(), START.copy(), np.zeros(ELEMENTS), start()
+    for t in range(1, STEPS + 1):
+        for i in range(RANKS):
+            x[i] = x[i] - LR * gradient(i, x[i])
+            if t % h == 0:
+                delta = begun[i] - x[i]
+                for block in (slice(0, 5), slice(5, 6), slice(6, ELEMENTS)):
+                    d, v = delta[block], m[block]
+                    if not v.any():
+                        continue
+                    size, u, v = np.linalg.norm(d), d / np.linalg.norm(d), v / np.linalg.norm(v)
+                    c, conf = u @ v, size / (size + kappa * np.linalg.norm(m[block]) + 1e-12)
+                    if c < 0:
+                        delta[block] = d - min(shrink * -c * conf, most) * c * size * v
+                    elif c < keep:
+                        part = min(turn * (1 - c) * conf, 1)
+                        turned = (1 - part) * u + part * v
+                        delta[block] = size * turned / max(np.linalg.norm(turned), 1e-12)
+                m = momentum * m + (1 - momentum) * delta
+                theta = theta - lr * (delta + momentum * m)
+                x[i] = begun[i] = theta
+        yield x.copy()
+    yield np.tile(theta, (RANKS, 1))
+
+
+def one_byte(samples, eps, seed):
+    x = start()
+    for t in range(1, STEPS + 1):
+        total = np.zeros(ELEMENTS)
+        for number in range(RANKS * samples):
+            word = splitmix(seed * 0x94D049BB133111EB + t * RANKS * samples + number + 0x9E3779B97F4A7C15)
+            z = np.array([1.0 if word >> i & 1 else -1.0 for i in range(ELEMENTS)])
+            rank = number // samples
+            rho = (loss(rank, x[rank] + eps * z) - loss(rank, x[rank] - eps * z)) / (2 * eps)
+            level = min(max(round(8 * np.log(abs(rho))), -63), 63)
+            total += np.sign(rho) * np.exp(level / 8) * z
+        x = x - LR * total / np.sqrt(RANKS * samples)
+        yield x
+
+
 RING, STAR = [[1, 3], [0, 2], [1, 3], [0, 2]], [[1, 2, 3], [0], [0], [0]]
 CASES = {
     "adpsgd:seed=3,wait=1": (pairwise(RING, 3), EXACT),
@@ -437,6 +485,9 @@ CASES = {
         (zero_one_adam(0.9, 0.9, 0.125, 9, 2, 4, 4), 10 * EXACT),
     "dadam:beta2=0.9,eps=0.125": (dadam(0.9, 0.9, 0.125), 10 * EXACT),
     "diloco:h=4,lr=0.5,momentum=0,codec=topk:ratio=0.25+ef:decay=0.5,at=worker": (sparseloco(4, 0.5, 4, 0.5), EXACT),
+    "heloco:h=3,lr=0.5,momentum=0.75,keep=0.9,shrink=2,most=0.5,turn=0.5,kappa=0.5":
+        (heloco(3, 0.5, 0.75, 0.9, 2, 0.5, 0.5, 0.5), EXACT),
+    "one-byte:samples=2,seed=3": (one_byte(2, 0.001, 3), EXACT),  # the slope of a quadratic along z is that of any eps
     "sparta:part=0.4,seed=2": (sparta(0.4, 2), EXACT),
 }
 
@@ -450,6 +501,23 @@ class PublishedRules(unittest.TestCase):
                 np.testing.assert_allclose(computed, states[:STEPS], rtol=0, atol=bound)
                 last = states[STEPS] if len(states) > STEPS else mean(states[-1])
                 np.testing.assert_allclose(finished, last, rtol=0, atol=bound)
+
+    def test_one_byte_needs_no_gradients(self):
+        """Signs do not depend on the codes' edges; 0.25 keeps the float32 rounding of x +- eps z far below a code's step."""
+        computed, _ = library("one-byte:samples=2,eps=0.25,seed=3", losses=True)
+        np.testing.assert_allclose(computed, list(one_byte(2, 0.25, 3)), rtol=0, atol=EXACT)
+
+    def test_a_loss_that_is_not_finite_fails_the_step_on_all_ranks(self):
+        def nothing(rank, x):
+            return float("nan") if rank == 2 else 0.0
+
+        global loss  # pylint: disable=global-statement
+        kept, loss = loss, nothing
+        try:
+            with self.assertRaisesRegex(gossamer.Error, "rank 2's loss is not finite"):
+                library("one-byte", losses=True)
+        finally:
+            loss = kept
 
     def test_choco_keeps_the_mean_where_others_drift(self):
         """Behind step 5 there are no gradients: then 4 bits must not move the mean of the ranks."""

@@ -326,6 +326,14 @@ pub struct goss_sync_counters {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct goss_sync_loss {
+    pub size: usize,
+    pub evaluate: Option<unsafe extern "C" fn(context: *mut c_void) -> f64>,
+    pub context: *mut c_void,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct goss_shadow {
     pub offset: usize,
     pub factor: f64,
@@ -439,6 +447,8 @@ extern "C" {
     pub fn goss_sync_register(sync: goss_sync_t, tensor: *mut goss_sync_tensor, index: *mut i32) -> goss_status;
     pub fn goss_sync_start(sync: goss_sync_t) -> goss_status;
     pub fn goss_sync_set_lr(sync: goss_sync_t, lr: f64) -> goss_status;
+    pub fn goss_sync_loss_init(loss: *mut goss_sync_loss, size: usize) -> goss_status;
+    pub fn goss_sync_set_loss(sync: goss_sync_t, loss: *mut goss_sync_loss) -> goss_status;
     pub fn goss_sync_computes(sync: goss_sync_t, computes: *mut i32) -> goss_status;
     pub fn goss_sync_step_time(sync: goss_sync_t, seconds: f64) -> goss_status;
     pub fn goss_sync_gradient_ready(sync: goss_sync_t, index: i32) -> goss_status;
@@ -452,6 +462,7 @@ extern "C" {
     pub fn goss_sync_get_counters(sync: goss_sync_t, counters: *mut goss_sync_counters) -> goss_status;
     pub fn goss_sync_abort(sync: goss_sync_t, reason: *mut c_char) -> goss_status;
     pub fn goss_sync_destroy(sync: goss_sync_t) -> goss_status;
+    pub fn goss_sync_trials(sync: goss_sync_t, json: *mut *mut c_char) -> goss_status;
     pub fn goss_sync_methods(json: *mut *mut c_char) -> goss_status;
     pub fn goss_window_create(comm: goss_comm_t, memory: *mut c_void, count: usize, dtype: goss_dtype, options: *mut goss_options, window: *mut goss_window_t) -> goss_status;
     pub fn goss_window_free(window: *mut goss_window_t) -> goss_status;
@@ -466,7 +477,7 @@ extern "C" {
 }
 
 /// The address of every function: a program that reads them does not link with a library that lacks one.
-pub fn functions() -> [(&'static str, *const ()); 131] {
+pub fn functions() -> [(&'static str, *const ()); 134] {
     [
         ("goss_options_init", goss_options_init as *const ()),
         ("goss_counters_init", goss_counters_init as *const ()),
@@ -575,6 +586,8 @@ pub fn functions() -> [(&'static str, *const ()); 131] {
         ("goss_sync_register", goss_sync_register as *const ()),
         ("goss_sync_start", goss_sync_start as *const ()),
         ("goss_sync_set_lr", goss_sync_set_lr as *const ()),
+        ("goss_sync_loss_init", goss_sync_loss_init as *const ()),
+        ("goss_sync_set_loss", goss_sync_set_loss as *const ()),
         ("goss_sync_computes", goss_sync_computes as *const ()),
         ("goss_sync_step_time", goss_sync_step_time as *const ()),
         ("goss_sync_gradient_ready", goss_sync_gradient_ready as *const ()),
@@ -588,6 +601,7 @@ pub fn functions() -> [(&'static str, *const ()); 131] {
         ("goss_sync_get_counters", goss_sync_get_counters as *const ()),
         ("goss_sync_abort", goss_sync_abort as *const ()),
         ("goss_sync_destroy", goss_sync_destroy as *const ()),
+        ("goss_sync_trials", goss_sync_trials as *const ()),
         ("goss_sync_methods", goss_sync_methods as *const ()),
         ("goss_window_create", goss_window_create as *const ()),
         ("goss_window_free", goss_window_free as *const ()),

@@ -8,13 +8,16 @@ namespace goss::sync {
 
 namespace {
 
-constexpr std::array kParameters = {ParameterInfo{"bucket_kb", "1024", "KiB of gradient in one exchange"},
-                                    kCodecParameter};
+constexpr std::array kParameters = {
+    ParameterInfo{"bucket_kb", "1024", "KiB of gradient in one exchange"},
+    ParameterInfo{"levels", "1", "2: within each node, and between nodes (algorithm hier-direct-direct)"},
+    kCodecParameter};
 
 Composition make(SpecReader& reader) {
   Composition made;
   made.gradients = GradientRule::mean;
   made.layout.bucket_bytes = reader.integer("bucket_kb", {1, 1 << 22}) * 1024;
+  made.layout.algorithm = reader.choice("levels", "2") ? kTwoLevelAllReduce : "";
   made.layout.codec = reader.text("codec");
   return made;
 }

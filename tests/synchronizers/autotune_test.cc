@@ -1,0 +1,208 @@
+// auto: what it tries and chooses follows from its seed and the step times that it is told, and keeps to the budget.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sync/autotune/tuner.h"
+#include "tests/support/calls.h"
+#include "tests/support/thread_ranks.h"
+#include "tests/synchronizers/model.h"
+
+namespace goss::test {
+namespace {
+
+using nlohmann::json;
+
+json trialsOf(goss_sync_t sync) {
+  char* text = nullptr;
+  EXPECT_OK(goss_sync_trials(sync, &text));
+  json parsed = json::parse(text);
+  goss_free(text);
+  return parsed;
+}
+
+/// Seconds of a step of a rank: those of the slowest are what counts.
+double toldSeconds(const std::string& spec, int rank) {
+  const auto has = [&](const char* part) { return spec.find(part) != std::string::npos; };
+  double seconds = 1;
+  if (has("bucket_kb=4096")) seconds *= 0.8;
+  if (has("levels=2")) seconds *= 1.5;
+  if (has("bf16") || has("fp16")) seconds *= 0.9;
+  if (has("int8")) seconds *= 0.5;
+  if (has("int4")) seconds *= 0.1; // the fastest, but not within the budget
+  if (has("dpsgd")) seconds *= 0.05;
+  return rank == 2 ? seconds : seconds / 2;
+}
+
+constexpr int kRanksOfTuning = 6, kStepsOfTuning = 70;
+constexpr std::size_t kCount = 4000;
+
+struct Tuned {
+  std::vector<json> trials; ///< By rank.
+  std::vector<std::vector<float>> x;
+  double worst = 0; ///< The largest relative error of a rank's gradient in any step.
+};
+
+float gradientAt(int rank, int step, std::size_t i) {
+  return static_cast<float>(gradientOf(rank, step, i) + 0.25 * gradientOf(7, step, i));
+}
+
+/// Plain descent of a vector by gradients that do not depend on it. `from` >= 0: the synchronizer is exported, and
+/// another goes on, in that step.
+Tuned tune(const std::string& spec, int from = -1) {
+  Tuned all;
+  all.trials.resize(kRanksOfTuning);
+  all.x.resize(kRanksOfTuning, std::vector<float>(kCount));
+  std::vector<double> worst(kRanksOfTuning);
+  runRanks(kRanksOfTuning, [&](goss_comm_t comm, int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    std::vector<float>& x = all.x[at];
+    std::vector<float> g(kCount);
+    const auto make = [&](const std::string& state) {
+      goss_sync_t sync = nullptr;
+      EXPECT_OK(goss_sync_create(comm, spec.c_str(), &sync));
+      goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+      tensor.name = "x";
+      tensor.parameter = x.data();
+      tensor.gradient = g.data();
+      tensor.count = kCount;
+      EXPECT_OK(goss_sync_register(sync, &tensor, nullptr));
+      if (!state.empty()) EXPECT_OK(goss_sync_import(sync, state.data(), state.size()));
+      EXPECT_OK(goss_sync_start(sync));
+      return sync;
+    };
+    goss_sync_t sync = make("");
+    for (int step = 0; step < kStepsOfTuning; ++step) {
+      if (step == from) {
+        const std::string state = exported(sync);
+        EXPECT_OK(goss_sync_destroy(sync));
+        sync = make(state);
+      }
+      const std::string runs = trialsOf(sync)["runs"];
+      double distance = 0, length = 0;
+      for (std::size_t i = 0; i < kCount; ++i)
+        g[i] = gradientAt(rank, step, i);
+      EXPECT_OK(goss_sync_gradients(sync));
+      for (std::size_t i = 0; i < kCount; ++i) {
+        double mean = 0;
+        for (int other = 0; other < kRanksOfTuning; ++other)
+          mean += gradientAt(other, step, i) / kRanksOfTuning;
+        distance += std::pow(g[i] - mean, 2);
+        length += mean * mean;
+        x[i] -= 0.01F * g[i];
+      }
+      if (runs.substr(0, 3) == "ddp") worst[at] = std::max(worst[at], std::sqrt(distance / length));
+      EXPECT_OK(goss_sync_step_time(sync, toldSeconds(runs, rank)));
+      EXPECT_OK(goss_sync_step(sync));
+    }
+    all.trials[at] = trialsOf(sync);
+    EXPECT_OK(goss_sync_destroy(sync));
+  });
+  all.worst = *std::max_element(worst.begin(), worst.end());
+  return all;
+}
+
+TEST(Autotune, ChoosesTheFastestWithinTheBudgetByToldTimesAlikeOnAllRanks) {
+  const std::string spec = "auto:budget=0.02,steps=4,gossip=0,seed=3";
+  const Tuned tuned = tune(spec);
+  const json& trials = tuned.trials[0];
+  EXPECT_EQ(trials["runs"], "ddp:bucket_kb=4096,codec=int8:block=256") << trials.dump(1);
+  EXPECT_EQ(trials["settled"], 1);
+  EXPECT_EQ(trials["trials"].size(), 9u) << "1 start, 3 sizes of buckets, 1 of levels, 4 codecs; " << trials.dump(1);
+  for (const json& one : tuned.trials)
+    EXPECT_EQ(one, trials) << "all ranks decide alike";
+  for (const json& trial : trials["trials"]) {
+    const std::string name = trial["spec"];
+    const bool is_over = name.find("int4") != std::string::npos;
+    EXPECT_EQ(trial["error"].get<double>() > 0.02, is_over) << trial.dump();
+    if (is_over) {
+      EXPECT_TRUE(trial["seconds"].is_null()) << "an error above the budget ends a trial";
+      EXPECT_EQ(trial["kept"], 0);
+    } else {
+      EXPECT_NEAR(trial["seconds"].get<double>(), toldSeconds(name, 2), 1e-9) << "of the slowest rank";
+    }
+  }
+  EXPECT_LE(tuned.worst, 0.02) << "no step had a gradient of a larger error";
+  EXPECT_GT(tuned.worst, 1e-4) << "or no codec was at work";
+  const Tuned again = tune(spec);
+  EXPECT_EQ(again.trials[0], trials);
+  EXPECT_EQ(again.x, tuned.x) << "the same bits for the same times";
+  const Tuned other = tune("auto:budget=0.02,steps=4,gossip=0,seed=4");
+  EXPECT_NE(other.trials[0]["trials"], trials["trials"]) << "another seed, another order";
+  EXPECT_EQ(other.trials[0]["runs"], trials["runs"]) << "but the same choice";
+}
+
+TEST(Autotune, GoesOnWithTheSameBitsBehindAnImportInTheMiddleOfATrial) {
+  const std::string spec = "auto:budget=0.02,steps=4,seed=3";
+  const Tuned whole = tune(spec);
+  for (const int from : {1, 18, 60}) {
+    const Tuned resumed = tune(spec, from);
+    EXPECT_EQ(resumed.trials, whole.trials) << "from step " << from;
+    EXPECT_EQ(resumed.x, whole.x) << "from step " << from;
+  }
+}
+
+TEST(Autotune, TriesLevelsWhereTheRanksHaveThem) {
+  sync::Tuning tuning;
+  tuning.budget = 0.01;
+  tuning.steps = 4;
+  tuning.check = 5;
+  tuning.seed = 1;
+  sync::Tuner tuner(tuning);
+  tuner.setLevels(true);
+  for (int step = 0; step < 80; ++step) {
+    const std::string runs = tuner.spec();
+    if (tuner.measures()) tuner.noteError(runs.find("int8") != std::string::npos && step > 60 ? 0.02 : 0.001);
+    if (tuner.noteStep(1)) tuner.decide(runs.find("levels=2") != std::string::npos ? 0.5 : toldSeconds(runs, 2));
+    if (step == 60) EXPECT_EQ(runs, "ddp:bucket_kb=4096,levels=2,codec=none") << tuner.describe();
+  }
+}
+
+TEST(Autotune, FallsBackWhenTheErrorGrowsAboveTheBudget) {
+  sync::Tuning tuning;
+  tuning.budget = 0.01;
+  tuning.steps = 4;
+  tuning.check = 5;
+  tuning.seed = 1;
+  sync::Tuner tuner(tuning);
+  bool grows = false;
+  const auto step = [&] {
+    const std::string runs = tuner.spec();
+    if (tuner.measures()) {
+      const bool is_coarse = runs.find("int4") != std::string::npos;
+      EXPECT_EQ(tuner.noteError(is_coarse || grows ? 0.02 : 0.001), !is_coarse && !grows);
+    }
+    if (tuner.noteStep(1)) tuner.decide(toldSeconds(runs, 2));
+  };
+  for (int i = 0; i < 60; ++i)
+    step();
+  EXPECT_EQ(tuner.spec(), "ddp:bucket_kb=4096,codec=int8:block=256") << tuner.describe();
+  grows = true;
+  for (int i = 0; i < 40; ++i)
+    step();
+  EXPECT_EQ(tuner.spec(), "ddp:bucket_kb=4096,codec=none") << "the fastest of what is exact; " << tuner.describe();
+}
+
+TEST(Autotune, WithoutABudgetStaysExact) {
+  const Tuned tuned = tune("auto:budget=0,steps=4");
+  EXPECT_LT(tuned.worst, 1e-6);
+  EXPECT_EQ(tuned.trials[0]["runs"], "ddp:bucket_kb=4096,codec=none");
+  for (const std::vector<float>& x : tuned.x)
+    EXPECT_EQ(x, tuned.x[0]);
+}
+
+// The ranks' gradients differ so much that parameters mixed with one neighbour only are soon too far from their mean.
+TEST(Autotune, GossipIsTakenOnlyWhileTheRanksStayTogether) {
+  const Tuned strict = tune("auto:budget=0.02,steps=4,check=4");
+  EXPECT_EQ(strict.trials[0]["runs"].get<std::string>().substr(0, 4), "ddp:") << strict.trials[0].dump(1);
+  const Tuned loose = tune("auto:budget=1,steps=4,check=4");
+  EXPECT_EQ(loose.trials[0]["runs"].get<std::string>().substr(0, 6), "dpsgd:") << loose.trials[0].dump(1);
+}
+
+} // namespace
+} // namespace goss::test
