@@ -93,6 +93,11 @@ Status Peers::mix(std::span<float> values, std::uint64_t round, std::span<const 
   return channel_.neighborSum({values, kTensor}, neighborhood);
 }
 
+Status Peers::mixExactly(std::span<float> values, std::uint64_t round) {
+  const Result<goss_neighborhood> neighborhood = neighbors(round, rank());
+  return neighborhood.isOk() ? channel_.exactNeighborSum(values, neighborhood.value()) : neighborhood.status();
+}
+
 Status Peers::mixNumber(double& value, std::uint64_t round) {
   const Result<goss_neighborhood> neighborhood = neighbors(round, rank());
   return neighborhood.isOk() ? channel_.neighborSum(value, neighborhood.value()) : neighborhood.status();
@@ -207,6 +212,12 @@ Status Peers::mean(std::span<float> values, bool other) {
   goss_request_t request = nullptr;
   const Status started = channel_.startMean({values, other ? kOtherTensor : kTensor}, &request);
   return started.isOk() ? channel_.wait(&request) : started;
+}
+
+Result<double> Peers::largest(double value) {
+  std::vector<double> of_ranks(static_cast<std::size_t>(size()));
+  const Status status = channel_.gather(value, of_ranks);
+  return status.isOk() ? Result<double>(*std::max_element(of_ranks.begin(), of_ranks.end())) : Result<double>(status);
 }
 
 Status Peers::exactMean(std::span<float> values) { return channel_.mean(values); }

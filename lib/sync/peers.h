@@ -37,6 +37,8 @@ class Peers {
   /// values = row `rank` of the round's matrix times the ranks' values, with the synchronizer's codec. `order`: which
   /// rank is at each place of the topology; empty: each at its own.
   Status mix(std::span<float> values, std::uint64_t round, std::span<const int> order = {});
+  /// As mix(), without the codec.
+  Status mixExactly(std::span<float> values, std::uint64_t round);
   /// As mix(), for one number, exact to float64.
   Status mixNumber(double& value, std::uint64_t round);
   /// Starts, without a codec, values = that row without the rank's own entry, which it returns, times the ranks'
@@ -60,6 +62,9 @@ class Peers {
   [[nodiscard]] PairAverages& pairs() { return pairs_; }
   /// Local: whom `rank` sends to in the round of the topology, or hears from, in ascending order.
   [[nodiscard]] Result<std::vector<int>> partners(std::uint64_t round, int rank) const;
+  Result<bool> allEqual(std::uint64_t value) { return channel_.allEqual(value); }
+  /// The largest of the ranks' values.
+  Result<double> largest(double value);
   Status barrier() { return channel_.barrier(); }
   /// Mean over all ranks, the same bits on all; with the codec, or without. `other`: a vector of another meaning than
   /// the rule's first, whose error feedback is its own.

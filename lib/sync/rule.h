@@ -46,6 +46,10 @@ class Rule {
     std::size_t shared = 0;
     /// What counts of the shared vectors are those of rank 0, which all ranks change.
     bool centre = false;
+    /// `vectors` and `scalars` of them for each round of the topology's period, those of a round behind each other.
+    bool per_round = false;
+    /// On other ranks the state begins anew from the parameters: what was saved of it is not read.
+    bool begins_anew = false;
   };
 
   virtual ~Rule() = default;
@@ -54,6 +58,8 @@ class Rule {
   virtual void begin(const Model&) const {}
   /// The ranks have changed: the state is the mean of the old ranks', and the parameters are equal on all.
   virtual void rejoin(const Model&) const {}
+  /// Collective, in goss_sync_start behind an import: the ranks may have saved their states in different steps.
+  virtual Status resume(Peers&, const Model&) const { return Status::ok(); }
   /// Whether step `step`, counted from 1, calls beforeOptimizer() and afterOptimizer(). A step that calls neither
   /// copies nothing. Equal on all ranks.
   [[nodiscard]] virtual bool actsBefore(std::uint64_t) const { return false; }

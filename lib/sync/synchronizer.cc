@@ -249,7 +249,16 @@ Status Synchronizer::start() {
     }
   }
   if (whole_) {
-    if (Status status = whole_->share(); !status.isOk()) {
+    Timetable::State at = timetable_.state();
+    Status status = is_imported_ ? fetch(parameters_) : Status::ok();
+    if (status.isOk() && is_imported_) {
+      status = whole_->resume(at.step);
+    }
+    if (status.isOk()) {
+      timetable_.restore(at);
+      status = whole_->share();
+    }
+    if (!status.isOk()) {
       return notedAlone(status);
     }
   }

@@ -61,6 +61,16 @@ void WholeModel::begin() {
   rule_.begin(model(0, 1));
 }
 
+Status WholeModel::resume(std::uint64_t& step) {
+  read();
+  const Result<double> latest = peers_.largest(static_cast<double>(step));
+  if (!latest.isOk()) {
+    return latest.status();
+  }
+  step = static_cast<std::uint64_t>(latest.value());
+  return rule_.resume(peers_, model(0, 1));
+}
+
 Status WholeModel::share() {
   const std::size_t shared = rule_.needs().shared;
   return shared > 0 ? peers_.pairs().open(std::span(state_).first(shared)) : Status::ok();
@@ -149,13 +159,17 @@ void WholeModel::loadScalars(base::WireReader& reader) {
 }
 
 bool WholeModel::adopt(const OuterState& saved, std::span<const std::string> names) {
+  const bool anew = rule_.needs().begins_anew;
   for (std::vector<float>& vector : state_) {
-    vector.clear();
+    vector.assign(anew ? x_.size() : 0, 0.0f);
   }
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const OuterTensor* tensor = saved.find(names[tensors_[i]], parameters_[i].size());
-    if (tensor == nullptr || tensor->outer.size() != state_.size()) {
+    if (tensor == nullptr || (!anew && tensor->outer.size() != state_.size())) {
       return false;
+    }
+    if (anew) {
+      continue;
     }
     for (std::size_t k = 0; k < state_.size(); ++k) {
       state_[k].insert(state_[k].end(), tensor->outer[k].begin(), tensor->outer[k].end());

@@ -26,8 +26,8 @@ class WholeModel {
           write(false);
           return loss_();
         }),
-        state_(rule.needs().vectors),
-        scalars_(rule.needs().scalars),
+        state_(rule.needs().vectors * (rule.needs().per_round ? peers.period() : 1)),
+        scalars_(rule.needs().scalars * (rule.needs().per_round ? peers.period() : 1)),
         has_gradients_(rule.needs().gradients) {}
 
   WholeModel(const WholeModel&) = delete;
@@ -37,7 +37,10 @@ class WholeModel {
   void add(std::span<float> parameter, std::span<float> gradient, std::uint64_t tensor);
   /// The parameters of all ranks are equal.
   void begin();
-  /// Collective, behind begin(), load() or adopt(): gives the shared vectors to the other ranks.
+  /// Collective, behind load() or adopt(): makes what the ranks keep of each other agree. Ranks that have saved their
+  /// states in different steps go on from the latest, `step`, all in the same round.
+  Status resume(std::uint64_t& step);
+  /// Collective, behind begin(), resume() or adopt(): gives the shared vectors to the other ranks.
   Status share();
   /// Local: the shared vectors become what other ranks have made of them.
   Status fetch();

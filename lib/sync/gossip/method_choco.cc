@@ -17,38 +17,84 @@ namespace {
 constexpr std::array kChocoParameters = {kRingParameter, kGammaParameter, kCodecParameter};
 constexpr std::array kDcdParameters = {kRingParameter, kCodecParameter};
 
-/// s is right only while the weights are, hence the constant topology.
+/// Each round of the topology's period has a replica and a sum of its own, which only its exchanges move: so they are
+/// right although neighbours and weights change from round to round. Scalars: how many differences a rank has sent of
+/// each, the replicas' versions.
 class Replicas : public Rule {
  public:
   explicit Replicas(std::string topology) : topology_(std::move(topology)) {}
 
   [[nodiscard]] Needs needs() const override {
-    return {2, false, false, topology_, {GOSS_TOPOLOGY_DOUBLY_STOCHASTIC, GOSS_TOPOLOGY_CONSTANT}};
+    Needs needs;
+    needs.vectors = 2;
+    needs.scalars = 1;
+    needs.topology = topology_;
+    needs.properties = {GOSS_TOPOLOGY_DOUBLY_STOCHASTIC};
+    needs.per_round = needs.begins_anew = true;
+    return needs;
   }
   /// Rows sum to 1, so that the sum over equal replicas is one of them.
   void begin(const Model& model) const override {
     for (std::vector<float>& vector : model.state) {
       std::copy(model.x.begin(), model.x.end(), vector.begin());
     }
+    std::fill(model.scalars.begin(), model.scalars.end(), 0.0);
   }
   void rejoin(const Model& model) const override { begin(model); }
+
+  /// Where versions differ a difference is lost: a rank has sent it, or has not, and its neighbours know another
+  /// replica. Then all send theirs whole, and the sums are made anew.
+  Status resume(Peers& peers, const Model& model) const override {
+    for (std::size_t round = 0; round < model.scalars.size(); ++round) {
+      const Result<bool> is_equal = peers.allEqual(static_cast<std::uint64_t>(model.scalars[round]));
+      if (!is_equal.isOk()) {
+        return is_equal.status();
+      }
+      if (is_equal.value()) {
+        continue;
+      }
+      model.state[2 * round + 1] = model.state[2 * round];
+      if (Status status = peers.mixExactly(model.state[2 * round + 1], round); !status.isOk()) {
+        return status;
+      }
+      model.scalars[round] = 0; // the version of what all have now
+    }
+    return Status::ok();
+  }
   [[nodiscard]] bool actsAfter(std::uint64_t) const override { return true; }
 
  protected:
+  struct Pair {
+    std::vector<float>& replica;
+    std::vector<float>& sum;
+  };
+  /// Those of the step's round.
+  static Pair pairOf(const Peers& peers, const Model& model) {
+    const std::size_t round = roundOf(peers, model);
+    return {model.state[2 * round], model.state[2 * round + 1]};
+  }
+
   /// Sends `difference`, encoded, and moves the replica and the sum.
   static Status send(Peers& peers, const Model& model, std::span<const float> difference) {
     std::vector<float> own(difference.size()), sum(difference.size());
-    if (Status status = peers.mixEncoded({difference, own, sum}, 0, model.step); !status.isOk()) {
+    const std::size_t round = roundOf(peers, model);
+    if (Status status = peers.mixEncoded({difference, own, sum}, round, model.step); !status.isOk()) {
       return status;
     }
+    const Pair pair = pairOf(peers, model);
     for (std::size_t i = 0; i < own.size(); ++i) {
-      model.state[0][i] += own[i];
-      model.state[1][i] += sum[i];
+      pair.replica[i] += own[i];
+      pair.sum[i] += sum[i];
     }
+    model.scalars[round] += 1;
     return Status::ok();
   }
 
  private:
+  static std::size_t roundOf(const Peers& peers, const Model& model) {
+    return static_cast<std::size_t>((model.step - 1) % peers.period());
+  }
+
   std::string topology_;
 };
 
@@ -57,13 +103,14 @@ class Choco : public Replicas {
   Choco(std::string topology, double gamma) : Replicas(std::move(topology)), gamma_(static_cast<float>(gamma)) {}
 
   Status afterOptimizer(Peers& peers, const Model& model) const override {
+    const Pair pair = pairOf(peers, model);
     std::vector<float> difference(model.x.size());
     for (std::size_t i = 0; i < difference.size(); ++i) {
-      difference[i] = model.x[i] - model.state[0][i];
+      difference[i] = model.x[i] - pair.replica[i];
     }
     Status status = send(peers, model, difference);
     for (std::size_t i = 0; status.isOk() && i < difference.size(); ++i) {
-      model.x[i] += gamma_ * (model.state[1][i] - model.state[0][i]);
+      model.x[i] += gamma_ * (pair.sum[i] - pair.replica[i]);
     }
     return status;
   }
@@ -76,13 +123,21 @@ class Dcd : public Replicas {
  public:
   using Replicas::Replicas;
 
+  /// The parameters can be the replica of but one round.
+  [[nodiscard]] Needs needs() const override {
+    Needs needs = Replicas::needs();
+    needs.properties.push_back(GOSS_TOPOLOGY_CONSTANT);
+    return needs;
+  }
+
   Status afterOptimizer(Peers& peers, const Model& model) const override {
+    const Pair pair = pairOf(peers, model);
     std::vector<float> difference(model.x.size());
     for (std::size_t i = 0; i < difference.size(); ++i) { // sum_j w_ij x^_j - lr g - x^_i, with x = x^_i - lr g
-      difference[i] = model.state[1][i] + (model.x[i] - model.state[0][i]) - model.state[0][i];
+      difference[i] = pair.sum[i] + (model.x[i] - pair.replica[i]) - pair.replica[i];
     }
     Status status = send(peers, model, difference);
-    std::copy(model.state[0].begin(), model.state[0].end(), model.x.begin());
+    std::copy(pair.replica.begin(), pair.replica.end(), model.x.begin());
     return status;
   }
 };

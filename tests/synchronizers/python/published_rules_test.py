@@ -246,13 +246,15 @@ def sgp(topology):
     yield mean(x)  # the sum of x, not of x / mass, is kept
 
 
-def choco(gamma):
-    x, w = start(), matrices("ring")[0]
-    replica = start()
-    for _ in range(STEPS):
+def choco(gamma, topology="ring"):
+    """Each round of the period has replicas of its own."""
+    x, w = start(), matrices(topology)
+    replicas = [start() for _ in w]
+    for t in range(STEPS):
         x = x - LR * gradients(x)
-        replica = replica + half(x - replica)
-        x = x + gamma * (w @ replica - replica)
+        replica = replicas[t % len(w)]
+        replica += half(x - replica)
+        x = x + gamma * (w[t % len(w)] @ replica - replica)
         yield x
 
 
@@ -468,6 +470,7 @@ CASES = {
     "sgp:topology=star:weights=push-sum": (sgp("star:weights=push-sum"), EXACT),
     "sgp": (sgp("one-peer-exponential"), EXACT),
     "choco:gamma=0.5,codec=fp16": (choco(0.5), HALF),
+    "choco:topology=one-peer-exponential,gamma=0.75,codec=fp16": (choco(0.75, "one-peer-exponential"), HALF),
     "dcd:codec=fp16": (dcd(), HALF),
     "deepsqueeze:gamma=0.5,codec=fp16": (deepsqueeze(0.5), HALF),
     "noloco:h=4,alpha=0.5,beta=0.7,gamma=1,seed=3": (noloco(4, 0.5, 0.7, 1, 3), EXACT),
