@@ -10,7 +10,7 @@
 #
 # goss_wing(FOLDER...) lets all targets of the current directory and of those below include what lies in these folders.
 add_library(goss_options INTERFACE)
-target_include_directories(goss_options INTERFACE ${CMAKE_SOURCE_DIR}/include)
+target_include_directories(goss_options INTERFACE ${PROJECT_SOURCE_DIR}/include)
 # -ffp-contract=off: a product and a sum round twice everywhere, so that every machine and the GPU give the same bits.
 target_compile_options(goss_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                        -Werror=return-type -Werror=unused-result -ffp-contract=off
@@ -50,8 +50,8 @@ function(goss_precompile target kind)
   endif()
   set(owner goss_precompiled_${kind})
   if(NOT TARGET ${owner})
-    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${owner}.cc CONTENT "")
-    add_library(${owner} OBJECT ${CMAKE_BINARY_DIR}/${owner}.cc)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${owner}.cc CONTENT "")
+    add_library(${owner} OBJECT ${PROJECT_BINARY_DIR}/${owner}.cc)
     # GCC takes the headers of a library for those of a program only if both are compiled alike.
     if(kind STREQUAL "test")
       target_link_libraries(${owner} PRIVATE goss_options GTest::gmock)
@@ -69,10 +69,10 @@ endfunction()
 function(goss_search_path folder result)
   string(REGEX REPLACE "^lib/" "" written ${folder})
   string(REPLACE "/" "_" name ${written})
-  set(path ${CMAKE_BINARY_DIR}/rooms/${name})
+  set(path ${PROJECT_BINARY_DIR}/rooms/${name})
   cmake_path(GET written PARENT_PATH above)
   file(MAKE_DIRECTORY ${path}/${above})
-  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${path}/${written} SYMBOLIC)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${path}/${written} SYMBOLIC)
   set(${result} ${path} PARENT_SCOPE)
 endfunction()
 
@@ -98,7 +98,7 @@ endmacro()
 function(goss_layer name)
   cmake_parse_arguments(arg "COMPUTES" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
-  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   list(TRANSFORM arg_DEPENDS PREPEND goss_)
   if(sources)
     add_library(goss_${name} STATIC ${sources})
@@ -128,7 +128,7 @@ endfunction()
 set(GOSS_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
     OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_btl_tcp_if_include=lo OPENBLAS_NUM_THREADS=1)
 if(GOSS_SANITIZE)
-  set(suppressions ${CMAKE_SOURCE_DIR}/tests/sanitizers)
+  set(suppressions ${PROJECT_SOURCE_DIR}/tests/sanitizers)
   list(APPEND GOSS_TEST_ENVIRONMENT GOSS_TEST_QUICK=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
        ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:malloc_context_size=12
        HWLOC_PLUGINS_BLACKLIST=hwloc_pci.so # it leaks, and is unloaded before a report could name it
@@ -172,8 +172,8 @@ endfunction()
 function(goss_plug name layer)
   add_library(gossamer_${name} MODULE plug/plug.cc)
   target_link_libraries(gossamer_${name} PRIVATE goss_${layer})
-  target_link_options(gossamer_${name} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/plug.map
+  target_link_options(gossamer_${name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plug.map
                       -Wl,-soname,libgossamer_${name}.so)
-  set_target_properties(gossamer_${name} PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/plug.map)
+  set_target_properties(gossamer_${name} PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/plug.map)
   set_property(GLOBAL APPEND PROPERTY GOSS_PLUGS gossamer_${name})
 endfunction()

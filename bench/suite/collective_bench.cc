@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 #include "bench/suite/collective_table.h"
 #include "bench/suite/compute.h"
@@ -167,7 +168,7 @@ void latencyRow(Rank& rank, const Case& one, const Repeats& repeats) {
       {full ? "Max Latency(us)" : "", "max_us", taken.ours.max},
       {full ? "Iterations" : "", "iterations", static_cast<std::uint64_t>(repeats.iterations), 12}};
   addValidation(rank, fields, wrong);
-  addTails(rank, taken, 1, fields);
+  addTails(rank, taken.each, false, fields);
   if (one.spec.collective != Collective::barrier) {
     addBandwidth(rank, one, taken.ours.mean, wrong, fields);
   }
@@ -187,7 +188,8 @@ void overlapRow(Rank& rank, const Case& one, const Repeats& repeats) {
   const Computation computation(pure.mean);
   double init = 0, compute = 0, test = 0, wait = 0;
   int calls = 0;
-  const double overall_mean = meanUs(rank, rank.goss, repeats, [&] {
+  std::vector<double> each;
+  const auto beside = [&] {
     const double start = nowUs();
     rank.goss.begin(one.call);
     const double begun = nowUs();
@@ -200,7 +202,9 @@ void overlapRow(Rank& rank, const Case& one, const Repeats& repeats) {
       test += tested;
       wait += nowUs() - computed;
     }
-  });
+  };
+  const double overall_mean = meanUs(rank, rank.goss, repeats, beside, rank.options.tails ? &each : nullptr);
+  if (rank.options.tails) rank.goss.combine(each.data(), each.size(), GOSS_AVG);
   const auto mean = [&](double total) { return overRanks(rank.goss, total / repeats.iterations).mean; };
   const double overall = overRanks(rank.goss, overall_mean).mean;
   const double computed = mean(compute);
@@ -216,6 +220,7 @@ void overlapRow(Rank& rank, const Case& one, const Repeats& repeats) {
                                {title("Max Comm.(us)"), "max_us", pure.max},
                                {"Overlap(%)", "overlap", overlap}};
   addValidation(rank, fields, wrong);
+  addTails(rank, std::move(each), false, fields);
   rank.report.row(one.spec.collective == Collective::barrier ? std::nullopt : std::optional(one.bytes), fields);
 }
 
@@ -250,6 +255,7 @@ void printHeader(Rank& rank, const CollectiveSpec& spec) {
   }
   if (nonblocking) {
     lines.emplace_back("Overall = Coll. Init + Compute + MPI_Test + MPI_Wait");
+    lines.emplace_back("");
   }
   if (spec.collective != Collective::barrier) {
     lines.push_back(fmt::format("Datatype: {}.", dtypeName(dtypeNamed(rank.options.dtype))));
@@ -265,8 +271,8 @@ void refuseWrongOptions(const Rank& rank, const CollectiveSpec& spec) {
   if (rank.options.in_place && !spec.takes_in_place) {
     throw std::invalid_argument(fmt::format("{} has no form with one buffer; leave out --in-place", spec.name));
   }
-  if (rank.options.tails && (rank.options.overlap > 0 || rank.options.mode == Mode::nonblocking)) {
-    throw std::invalid_argument("-z is about the times of single calls; leave out --overlap and --nonblocking");
+  if (rank.options.tails && rank.options.overlap > 0) {
+    throw std::invalid_argument("-z is about the times of single calls; leave out --overlap");
   }
   if (!rank.options.compare.empty() && rank.options.overlap > 0) {
     throw std::invalid_argument("--compare is for one call at a time; leave out --overlap");

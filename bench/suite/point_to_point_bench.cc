@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "bench/suite/families.h"
 #include "bench/suite/pattern.h"
@@ -145,8 +146,9 @@ void runSize(Rank& rank, const PairSpec& spec, const Exchange& e) {
   const auto megabytes = [&](double round_us) {
     return round_us > 0 ? messages * static_cast<double>(e.bytes) / round_us : 0;
   };
+  const bool latency = spec.figure == Figure::latency;
   std::vector<Field> fields;
-  if (spec.figure == Figure::latency) {
+  if (latency) {
     fields.push_back({"Avg Latency(us)", "us", us / 2});
   } else {
     fields.push_back({spec.figure == Figure::messageRate ? "MB/s" : "Bandwidth (MB/s)", "mb_per_s", megabytes(us)});
@@ -156,8 +158,13 @@ void runSize(Rank& rank, const PairSpec& spec, const Exchange& e) {
   fields.push_back(
       {rank.options.full ? "Iterations" : "", "iterations", static_cast<std::uint64_t>(repeats.iterations), 12});
   addValidation(rank, fields, wrong);
-  addTails(rank, taken, us > 0 ? us / 2 / taken.ours.mean : 0, fields);
-  if (spec.figure == Figure::latency) {
+  std::vector<double> each = taken.each;
+  for (double& figure : each) {
+    const double round_us = figure * rank.goss.size() / e.pairs;
+    figure = latency ? round_us / 2 : megabytes(round_us);
+  }
+  addTails(rank, std::move(each), !latency, fields);
+  if (latency) {
     addPeer(rank, fields, {"Latency(us)", "us", peer_us / 2, peer_us / us});
   } else {
     addPeer(rank, fields, {"MB/s", "mb_per_s", megabytes(peer_us), peer_us / us});
@@ -188,15 +195,13 @@ bool runPointToPoint(Rank& rank) {
   if (rank.options.mode != Mode::blocking) {
     throw std::invalid_argument(fmt::format("{} has one form; leave out --nonblocking and --persistent", found->name));
   }
-  if (rank.options.tails && found->figure != Figure::latency) {
-    throw std::invalid_argument(fmt::format("{} prints no percentiles; leave out -z", found->name));
-  }
   rank.report.header(
       {fmt::format("Gossamer {} v{}.{}.{}", found->title, GOSS_VERSION_MAJOR, GOSS_VERSION_MINOR, GOSS_VERSION_PATCH)});
   Exchange e = makeExchange(rank, *found);
   if (found->all_pairs) {
     rank.report.comment(fmt::format("[ pairs: {} ] [ window size: {} ]", e.pairs, e.window));
   }
+  rank.report.comment(fmt::format("Datatype: {}.", dtypeName(GOSS_INT8)));
   const std::vector<std::size_t> sizes = messageSizes(rank.options.sizes, 1, std::size_t{4} << 20, rank.options.step);
   const Memory send = allocate(rank, sizes.back());
   const Memory recv = allocate(rank, sizes.back());

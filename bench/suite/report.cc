@@ -55,7 +55,7 @@ void Report::header(const std::vector<std::string>& lines) {
 
 void Report::comment(const std::string& line) {
   if (enabled_) {
-    fmt::print(out_, "# {}\n", line);
+    fmt::print(out_, "{}{}\n", line.empty() ? "" : "# ", line);
   }
 }
 
@@ -65,23 +65,27 @@ void Report::row(std::optional<std::size_t> bytes, const std::vector<Field>& fie
   }
   if (!titled_) {
     titled_ = true;
-    fmt::print(out_, "{:<{}}", bytes ? "# Size" : "#", kSizeWidth);
-    for (const Field& field : fields) {
-      if (!field.title.empty()) {
-        fmt::print(out_, "{:>{}}", field.title, field.width);
-      }
-    }
-    fmt::print(out_, "\n");
+    printLine(bytes.has_value(), "# Size", fields, [](const Field& field) { return field.title; });
   }
-  fmt::print(out_, "{:<{}}", bytes ? fmt::format("{}", *bytes) : "", kSizeWidth);
-  for (const Field& field : fields) {
-    if (!field.title.empty()) {
-      fmt::print(out_, "{:>{}}", valueText(field), field.width);
-    }
-  }
-  fmt::print(out_, "\n");
+  printLine(bytes.has_value(), bytes ? fmt::format("{}", *bytes) : "", fields, valueText);
   std::fflush(out_);
   record(bytes, fields);
+}
+
+/// As OSU: without a column of sizes the first column is as wide as its title after "# ".
+void Report::printLine(bool sized, const std::string& size, const std::vector<Field>& fields,
+                       const std::function<std::string(const Field&)>& textOf) {
+  std::string line = sized ? fmt::format("{:<{}}", size, kSizeWidth) : "";
+  for (const Field& field : fields) {
+    if (field.title.empty()) continue;
+    const std::string text = textOf(field);
+    if (!sized && line.empty()) {
+      line = fmt::format("{:>{}}", text == field.title ? "# " + text : text, field.title.size() + 2);
+    } else {
+      line += fmt::format("{:>{}}", text, field.width);
+    }
+  }
+  fmt::print(out_, "{}\n", line);
 }
 
 void Report::record(std::optional<std::size_t> bytes, const std::vector<Field>& fields) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,7 +40,7 @@ class Report {
 
   /// Sets the fields that every row has in the files.
   void setContext(std::vector<Field> context) { context_ = std::move(context); }
-  /// Prints a title line and comment lines; "# " is put before each.
+  /// Prints a title line and comment lines; "# " is put before each that is not empty.
   void header(const std::vector<std::string>& lines);
   /// Prints the column titles before the first row. `bytes` empty: the benchmark has no sizes.
   void row(std::optional<std::size_t> bytes, const std::vector<Field>& fields);
@@ -48,6 +49,8 @@ class Report {
   void finish();
 
  private:
+  void printLine(bool sized, const std::string& size, const std::vector<Field>& fields,
+                 const std::function<std::string(const Field&)>& textOf);
   void record(std::optional<std::size_t> bytes, const std::vector<Field>& fields);
 
   bool enabled_;

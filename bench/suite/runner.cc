@@ -121,10 +121,7 @@ Sample sample(Rank& rank, const Measure& measure) {
   }
   taken.ours = {median(mean), median(min), median(max)};
   if (!peer.empty()) taken.peer = median(peer);
-  if (each != nullptr) {
-    rank.goss.combine(each->data(), each->size(), GOSS_AVG);
-    std::ranges::sort(*each);
-  }
+  if (each != nullptr) rank.goss.combine(each->data(), each->size(), GOSS_AVG);
   return taken;
 }
 
@@ -133,11 +130,13 @@ double percentile(const std::vector<double>& ascending, int percent) {
   return ascending[std::max<std::size_t>(rank, 1) - 1];
 }
 
-void addTails(const Rank& rank, const Sample& taken, double scale, std::vector<Field>& fields) {
+void addTails(const Rank& rank, std::vector<double> figures, bool bandwidth, std::vector<Field>& fields) {
   if (!rank.options.tails) return;
-  for (const int percent : {50, 90, 99})
-    fields.push_back({fmt::format("P{} Tail Lat(us)", percent), fmt::format("p{}_us", percent),
-                      percentile(taken.each, percent) * scale});
+  std::ranges::sort(figures);
+  for (const int percent : {50, 90, 99}) {
+    fields.push_back({fmt::format("P{} Tail {}", percent, bandwidth ? "BW(MB/s)" : "Lat(us)"),
+                      fmt::format("p{}_{}", percent, bandwidth ? "mb_per_s" : "us"), percentile(figures, percent)});
+  }
 }
 
 Memory allocate(Rank& rank, std::size_t bytes) {

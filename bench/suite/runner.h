@@ -77,7 +77,7 @@ double median(std::vector<double> values);
 struct Sample {
   Statistics ours;
   double peer = 0;
-  std::vector<double> each; ///< With -z: the time of every call of ours, the mean over ranks, ascending.
+  std::vector<double> each; ///< With -z: the time of every call of ours, the mean over ranks.
 };
 
 /// Returns this rank's figure. With -z and for Gossamer's engine, adds the time of every call to `each`; else it is
@@ -90,8 +90,8 @@ Sample sample(Rank& rank, const Measure& measure);
 /// The smallest value that at least `percent` % of the values do not exceed. `ascending` is not empty.
 double percentile(const std::vector<double>& ascending, int percent);
 
-/// With -z, appends OSU's columns of percentiles; times are multiplied by `scale`.
-void addTails(const Rank& rank, const Sample& taken, double scale, std::vector<Field>& fields);
+/// With -z, appends OSU's columns of percentiles of `figures`, one a call: "Lat(us)", or "BW(MB/s)" with `bandwidth`.
+void addTails(const Rank& rank, std::vector<double> figures, bool bandwidth, std::vector<Field>& fields);
 
 /// A 4 KiB-aligned, zeroed (so touched) block, at least one byte, of the kind that --memory names. Both sides of a
 /// comparison use the same.
