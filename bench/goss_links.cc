@@ -95,7 +95,7 @@ class World {
   std::string measure() {
     char* text = nullptr;
     check(goss_comm_measure_links(comm_, nullptr, &text), "measuring");
-    const std::string links = text;
+    std::string links = text;
     goss_free(text);
     return links;
   }

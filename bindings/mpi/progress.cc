@@ -9,12 +9,14 @@
 #include <mutex>
 #include <thread>
 
-extern "C" {
 // Open MPI's progress engine, from libopen-pal, which libmpi brings.
+// NOLINTBEGIN(readability-identifier-naming): its names
+extern "C" {
 void opal_progress(void);
 int opal_progress_register(int (*callback)(void));
 int opal_progress_unregister(int (*callback)(void));
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace goss::interposer {
 

@@ -130,8 +130,8 @@ Plan prefix(const Communicator& on, const void* send, void* recv, int count, MPI
   return made.plan();
 }
 
-constexpr auto scan = prefix<goss_scan>;
-constexpr auto exscan = prefix<goss_exscan>;
+constexpr auto kScan = prefix<goss_scan>;
+constexpr auto kExscan = prefix<goss_exscan>;
 
 } // namespace
 
@@ -211,36 +211,36 @@ int MPIX_Reduce_scatter_block_init(const void* send, void* recv, int count, MPI_
 
 int MPI_Scan(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   static const Real<decltype(MPI_Scan)> real("PMPI_Scan");
-  return blocking<scan>(real, comm, send, recv, count, type, op);
+  return blocking<kScan>(real, comm, send, recv, count, type, op);
 }
 
 int MPI_Iscan(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
               MPI_Request* request) {
   static const Real<decltype(MPI_Iscan)> real("PMPI_Iscan");
-  return nonBlocking<scan>(real, comm, request, send, recv, count, type, op);
+  return nonBlocking<kScan>(real, comm, request, send, recv, count, type, op);
 }
 
 int MPIX_Scan_init(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Info info,
                    MPI_Request* request) {
   static const Real<decltype(MPIX_Scan_init)> real("PMPIX_Scan_init");
-  return persistent<scan>(real, comm, info, request, send, recv, count, type, op);
+  return persistent<kScan>(real, comm, info, request, send, recv, count, type, op);
 }
 
 int MPI_Exscan(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   static const Real<decltype(MPI_Exscan)> real("PMPI_Exscan");
-  return blocking<exscan>(real, comm, send, recv, count, type, op);
+  return blocking<kExscan>(real, comm, send, recv, count, type, op);
 }
 
 int MPI_Iexscan(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                 MPI_Request* request) {
   static const Real<decltype(MPI_Iexscan)> real("PMPI_Iexscan");
-  return nonBlocking<exscan>(real, comm, request, send, recv, count, type, op);
+  return nonBlocking<kExscan>(real, comm, request, send, recv, count, type, op);
 }
 
 int MPIX_Exscan_init(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                      MPI_Info info, MPI_Request* request) {
   static const Real<decltype(MPIX_Exscan_init)> real("PMPIX_Exscan_init");
-  return persistent<exscan>(real, comm, info, request, send, recv, count, type, op);
+  return persistent<kExscan>(real, comm, info, request, send, recv, count, type, op);
 }
 
 } // extern "C"

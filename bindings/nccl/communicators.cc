@@ -26,7 +26,7 @@ using goss::nccl::Turn;
 namespace {
 
 /// Enrolls a communicator that `start` brings to life, out of `parent` (null: out of none).
-ncclResult_t make(std::shared_ptr<ncclComm> comm, const ncclComm* parent, ncclComm_t* out, Starter start) {
+ncclResult_t make(const std::shared_ptr<ncclComm>& comm, const ncclComm* parent, ncclComm_t* out, Starter start) {
   *out = goss::nccl::enroll(comm);
   return goss::nccl::begin(comm, parent, out, std::move(start));
 }

@@ -37,7 +37,7 @@ Result<std::unique_ptr<StreamOrder>> StreamOrder::make(Device& device, goss_comm
 
 StreamOrder::~StreamOrder() {
   drain();
-  if (const Status status = failure(); !status.isOk()) goss_comm_abort(comm_, status.cText());
+  if (Status status = failure(); !status.isOk()) goss_comm_abort(comm_, status.cText());
   // A stream that has not come to the copy uses the memory later.
   if (host_scalar_ == nullptr) return;
   if (const Result<bool> done = scalar_->isDone(); done.isOk() && !done.value()) (void)host_scalar_.release();
@@ -102,19 +102,19 @@ Result<StreamOrder::Queues> StreamOrder::queuesOf(const std::vector<std::shared_
 Status StreamOrder::join(const Queues& queues) {
   DeviceQueue& lead = *queues.front();
   if (last_ != nullptr && last_ != &lead)
-    if (const Status status = lead.await(*end_); !status.isOk()) return status;
+    if (Status status = lead.await(*end_); !status.isOk()) return status;
   for (std::size_t i = 1; i < queues.size(); ++i) {
-    if (const Status status = queues[i]->record(*fork_); !status.isOk()) return status;
-    if (const Status status = lead.await(*fork_); !status.isOk()) return status;
+    if (Status status = queues[i]->record(*fork_); !status.isOk()) return status;
+    if (Status status = lead.await(*fork_); !status.isOk()) return status;
   }
   return {};
 }
 
 Status StreamOrder::leave(const Queues& queues) {
   last_ = queues.front();
-  if (const Status status = last_->record(*end_); !status.isOk()) return status;
+  if (Status status = last_->record(*end_); !status.isOk()) return status;
   for (std::size_t i = 1; i < queues.size(); ++i)
-    if (const Status status = queues[i]->await(*end_); !status.isOk()) return status;
+    if (Status status = queues[i]->await(*end_); !status.isOk()) return status;
   return {};
 }
 
@@ -128,8 +128,8 @@ Status StreamOrder::fetchScalar(Call& call) {
   const auto queue = queueOf(call.stream); // Behind what the call's own stream does, which may write the number.
   if (!queue.isOk()) return queue.status();
   const CopyJob copy{host_scalar_->data(), call.device_scalar, elementBytes(call.type)};
-  if (const Status status = queue.value()->copy({&copy, 1}); !status.isOk()) return status;
-  if (const Status status = queue.value()->record(*scalar_); !status.isOk()) return status;
+  if (Status status = queue.value()->copy({&copy, 1}); !status.isOk()) return status;
+  if (Status status = queue.value()->record(*scalar_); !status.isOk()) return status;
   if (Status status = awaitScalar(call); !status.isOk()) return status;
   call.scale = scalarValue(host_scalar_->data(), call.type);
   return {};

@@ -34,7 +34,7 @@ inline BlockScale blockScale(const BlockFormat& format, const float* values, std
 }
 
 /// codes[i] = level of values[i]; residual[i], where there is a residual, becomes what the level loses.
-template <BlockScheme kScheme>
+template <BlockScheme kScheme> // NOLINTNEXTLINE(readability-function-size): pointers that do not overlap are parameters
 inline void quantize(unsigned char* __restrict codes, float* __restrict residual, const float* __restrict values,
                      std::size_t count, const BlockScale& scale, const std::uint16_t* __restrict random) {
   const BlockScale how = scale;

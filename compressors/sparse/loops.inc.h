@@ -152,6 +152,7 @@ inline void deliverBits(float* __restrict out, const unsigned char* bits, std::s
 
 #if defined(__AVX512F__)
 
+// NOLINTNEXTLINE(readability-function-size): pointers that do not overlap are parameters
 inline void deliverMarkedLoop(float* __restrict out, const unsigned char* bits, std::size_t count,
                               const float* __restrict values, std::size_t held, Delivery delivery) {
   constexpr std::size_t kGroup = 16;
@@ -175,6 +176,7 @@ inline void deliverMarkedLoop(float* __restrict out, const unsigned char* bits, 
 
 #else
 
+// NOLINTNEXTLINE(readability-function-size): pointers that do not overlap are parameters
 inline void deliverMarkedLoop(float* __restrict out, const unsigned char* bits, std::size_t count,
                               const float* __restrict values, std::size_t, Delivery delivery) {
   if (delivery.mode == DecodeMode::set) {

@@ -106,7 +106,7 @@ std::uint64_t SpecReader::integer(std::string_view key, Range allowed) {
 }
 
 std::string SpecReader::text(std::string_view key) {
-  const std::string value(take(key));
+  std::string value(take(key));
   note(key, value);
   return value;
 }

@@ -64,7 +64,7 @@ Status checkPair(const Compression& contribution, const Compression& result) {
 
 } // namespace
 
-std::shared_ptr<const CodecPair> CodecPair::of(std::shared_ptr<const Codec> codec) {
+std::shared_ptr<const CodecPair> CodecPair::of(const std::shared_ptr<const Codec>& codec) {
   const std::string spec = codec->spec();
   return paired({spec, codec, {}}, {spec, codec, {}});
 }

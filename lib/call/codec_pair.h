@@ -23,7 +23,7 @@ struct CodecPair {
   std::uint64_t hash = 0;
 
   /// One codec both ways, without feedback, under its own spec.
-  static std::shared_ptr<const CodecPair> of(std::shared_ptr<const Codec> codec);
+  static std::shared_ptr<const CodecPair> of(const std::shared_ptr<const Codec>& codec);
 
   /// A number in 1..255, for signatures.
   [[nodiscard]] std::uint8_t tag() const { return static_cast<std::uint8_t>(1 + hash % 255); }

@@ -41,27 +41,27 @@ Status StreamGate::enqueueArrival(std::uint32_t fragment, std::span<const CopyJo
   return queue_->raise(arrived(fragment % slots()), fragment / slots() + 1);
 }
 
-Status StreamGate::enqueueArrivals(const CopiesOf& copiesOf) {
+Status StreamGate::enqueueArrivals(const CopiesOf& copies_of) {
   for (std::uint32_t fragment = 0; fragment < std::min(fragments_, slots()); ++fragment) {
-    copiesOf(fragment, slot(fragment), copies_);
+    copies_of(fragment, slot(fragment), copies_);
     if (Status status = enqueueArrival(fragment, copies_.in); !status.isOk()) return status;
   }
   return Status::ok();
 }
 
-Status StreamGate::enqueueGates(const CopiesOf& copiesOf) {
+Status StreamGate::enqueueGates(const CopiesOf& copies_of) {
   for (std::uint32_t fragment = 0; fragment < fragments_; ++fragment) {
     const std::uint32_t at = fragment % slots();
     if (waits_) {
       if (Status status = queue_->await(ready(at), fragment / slots() + 1); !status.isOk()) return status;
     }
-    copiesOf(fragment, slot(at), copies_);
+    copies_of(fragment, slot(at), copies_);
     if (!copies_.out.empty()) {
       if (Status status = queue_->copy(copies_.out); !status.isOk()) return status;
     }
     const std::uint32_t next = fragment + slots();
     if (next >= fragments_) continue;
-    copiesOf(next, slot(at), copies_);
+    copies_of(next, slot(at), copies_);
     if (Status status = enqueueArrival(next, copies_.in); !status.isOk()) return status;
   }
   const Status status = queue_->record(*end_);

@@ -42,9 +42,9 @@ class StreamGate {
   using CopiesOf = std::function<void(std::uint32_t fragment, std::byte* slot, FragmentCopies& copies)>;
   /// Enqueues the first part: the fragments that fit the slots are copied in. By the caller's thread, without the
   /// engine's lock: where streams are made synchronous, the second part returns only when the gates have been opened.
-  Status enqueueArrivals(const CopiesOf& copiesOf);
+  Status enqueueArrivals(const CopiesOf& copies_of);
   /// Enqueues the rest. In a group of calls, after the first parts of all of them.
-  Status enqueueGates(const CopiesOf& copiesOf);
+  Status enqueueGates(const CopiesOf& copies_of);
   /// After the last of them, or an error. From now on the loop may ask hasLeft(), and give up.
   void setEnqueued();
   [[nodiscard]] bool isEnqueued() const { return enqueued_.load(std::memory_order_acquire); }

@@ -3,5 +3,6 @@
 
 extern "C" {
 [[gnu::visibility("default")]] extern const goss::DevicePlug goss_device_plug;
+// NOLINTNEXTLINE(readability-identifier-naming): as a function of C
 const goss::DevicePlug goss_device_plug{goss::kDevicePlugVersion, goss::devices::cuda::CudaProvider::make};
 }
