@@ -29,9 +29,9 @@
 /// - **Errors.** As in gossamer.h. After a failed collective call the synchronizer refuses all further work; parameters
 ///   may then differ between ranks.
 /// - **Determinism.** The same calls on the same ranks give the same bits, also after export and import; with
-///   steps=dynamic, given the same step times (goss_sync_step_time). With adpsgd and acid results depend on which rank
-///   is first to average, and with heloco on which is first to move the model; goss_sync_finish gives all ranks the
-///   same bits. With auto they are a function of the seed and of the step times.
+///   steps=dynamic, given the same step times (goss_sync_step_time). With adpsgd, acid and wait=0 results depend on
+///   which rank is first to average, and with heloco on which is first to move the model; goss_sync_finish gives all
+///   ranks the same bits. With auto they are a function of the seed and of the step times.
 #ifndef GOSSAMER_SYNC_H_
 #define GOSSAMER_SYNC_H_
 
@@ -147,8 +147,8 @@ GOSS_API goss_status goss_sync_gradient_ready(goss_sync_t sync, int32_t index);
 GOSS_API goss_status goss_sync_gradients(goss_sync_t sync);
 
 /// Collective: the optimizer has changed the parameters. Blocks only in steps in which an exchange must be applied.
-/// With adpsgd, acid and heloco the call is local: ranks may make unequal numbers of steps. Without wait=1 adpsgd and
-/// acid never block, and heloco only while another rank moves the model.
+/// With adpsgd, acid, heloco and wait=0 the call is local: ranks may make unequal numbers of steps. Without wait=1
+/// adpsgd and acid never block, and heloco only while another rank moves the model.
 GOSS_API goss_status goss_sync_step(goss_sync_t sync);
 
 /// Collective: applies what is in flight; if the ranks' parameters differ, averages them. Training may go on.

@@ -8,10 +8,6 @@
 
 namespace goss::sync {
 
-Status called(goss_status status) {
-  return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
-}
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -143,6 +139,10 @@ Result<bool> Channel::test(goss_request_t* request) {
 
 Status Channel::openWindow(std::span<float> memory, goss_window_t* window) {
   return called(goss_window_create(comm_, memory.data(), memory.size(), GOSS_FLOAT32, nullptr, window));
+}
+
+Status Channel::openWindow(std::span<std::int64_t> memory, goss_window_t* window) {
+  return called(goss_window_create(comm_, memory.data(), memory.size(), GOSS_INT64, nullptr, window));
 }
 
 Status Channel::barrier() {

@@ -12,11 +12,9 @@
 #include "gossamer/gossip.h"
 #include "gossamer/status.h"
 #include "gossamer/window.h"
+#include "sync/mailbox.h"
 
 namespace goss::sync {
-
-/// What a call of the C ABI has returned, with its text.
-Status called(goss_status status);
 
 /// Arguments of a vector's exchange.
 struct VectorExchange {
@@ -74,6 +72,9 @@ class Channel {
   static Result<bool> test(goss_request_t* request);
   /// Collective, blocking: a window over `memory`, which must outlive the channel.
   Status openWindow(std::span<float> memory, goss_window_t* window);
+  Status openWindow(std::span<std::int64_t> memory, goss_window_t* window);
+  /// Messages between single ranks of the channel; lasts as long as it.
+  [[nodiscard]] Mailbox mailbox() const { return Mailbox(comm_); }
   /// Collective, blocking: returns when all ranks have called it.
   Status barrier();
   /// An exchange of so many bytes of float32 took place beside this channel's own.

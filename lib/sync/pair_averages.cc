@@ -6,11 +6,14 @@ namespace goss::sync {
 
 PairAverages::~PairAverages() = default;
 
-Status PairAverages::open(std::span<const std::vector<float>> vectors) {
+Status PairAverages::open(std::span<const std::vector<float>> vectors, std::span<const double> scalars) {
   count_ = vectors.front().size();
   memory_.reserve(count_ * vectors.size());
   for (const std::vector<float>& vector : vectors) {
     memory_.insert(memory_.end(), vector.begin(), vector.end());
+  }
+  for (const double scalar : scalars) {
+    memory_.push_back(static_cast<float>(scalar));
   }
   asked_.resize(static_cast<std::size_t>(channel_.size()));
   left_.resize(asked_.size());
@@ -77,6 +80,25 @@ Status PairAverages::change(int rank, const std::function<void(std::span<float>)
   }
   channel_.countExchange(2 * values.size() * sizeof(float));
   return status;
+}
+
+Result<bool> PairAverages::push(int rank, std::span<const float> change) {
+  Status status = called(goss_window_lock(window_, rank, nullptr));
+  if (status.kind() == GOSS_ERR_PEER_LOST && !status.isOk()) {
+    left_[static_cast<std::size_t>(rank)] = true;
+    return false;
+  }
+  if (!status.isOk()) {
+    return status;
+  }
+  status = called(goss_window_accumulate(window_, change.data(), change.size(), GOSS_SUM, rank, 0, nullptr, nullptr));
+  const Status unlocked = called(goss_window_unlock(window_, rank));
+  if (!status.isOk() || !unlocked.isOk()) {
+    return status.isOk() ? unlocked : status;
+  }
+  asked_[static_cast<std::size_t>(rank)] = true;
+  channel_.countExchange(change.size_bytes());
+  return true;
 }
 
 Status PairAverages::readAt(int rank, std::span<float> values) {

@@ -23,8 +23,8 @@ class PairAverages {
   PairAverages(const PairAverages&) = delete;
   PairAverages& operator=(const PairAverages&) = delete;
 
-  /// Collective, once, before all others: copies the vectors, which are equally long.
-  Status open(std::span<const std::vector<float>> vectors);
+  /// Collective, once, before all others: copies the vectors, which are equally long, and behind them the scalars.
+  Status open(std::span<const std::vector<float>> vectors, std::span<const double> scalars);
   /// Local: `values` = the elements from the first on, as they are at one moment.
   Status read(std::span<float> values);
   /// Local: adds `change` to the elements from the first on.
@@ -41,9 +41,11 @@ class PairAverages {
   /// Local: what start() has begun is over. `waits`: until it is. False: it is under way. One that was given up at its
   /// deadline, or whose partner has left, is over without having taken place.
   Result<bool> over(bool waits);
-  /// Local: lets `change` change all vectors of `rank`, behind each other, which no other rank does meanwhile. Blocks
-  /// while another one does.
+  /// Local: lets `change` change all vectors of `rank`, behind each other, and the scalars, which no other rank does
+  /// meanwhile. Blocks while another one does.
   Status change(int rank, const std::function<void(std::span<float>)>& change);
+  /// Local: adds to all of that of `rank`. False: the rank has left, and nothing is added.
+  Result<bool> push(int rank, std::span<const float> change);
   /// Local: all vectors of `rank`, behind each other, as they are between two changes.
   Status readAt(int rank, std::span<float> values);
   /// Local: waits until this rank's average is over and its partners have their part of all averages of this rank.

@@ -214,6 +214,12 @@ Status Peers::mean(std::span<float> values, bool other) {
   return started.isOk() ? channel_.wait(&request) : started;
 }
 
+Result<double> Peers::weight(std::uint64_t round, int to, int from) const {
+  double weight = 0;
+  const Status status = called(goss_topology_weight(topology_, round, to, from, &weight));
+  return status.isOk() ? Result<double>(weight) : Result<double>(status);
+}
+
 Result<double> Peers::largest(double value) {
   std::vector<double> of_ranks(static_cast<std::size_t>(size()));
   const Status status = channel_.gather(value, of_ranks);

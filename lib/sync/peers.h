@@ -12,6 +12,7 @@
 #include "gossamer/codec.h"
 #include "gossamer/gossip.h"
 #include "sync/channel.h"
+#include "sync/group_averages.h"
 #include "sync/pair_averages.h"
 
 namespace goss::sync {
@@ -60,9 +61,12 @@ class Peers {
   Status mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint64_t draw);
   /// For a rule that has shared vectors (Rule::Needs); its calls are local where they say so.
   [[nodiscard]] PairAverages& pairs() { return pairs_; }
+  [[nodiscard]] GroupAverages& groups() { return groups_; }
   /// Local: whom `rank` sends to in the round of the topology, or hears from, in ascending order.
   [[nodiscard]] Result<std::vector<int>> partners(std::uint64_t round, int rank) const;
   Result<bool> allEqual(std::uint64_t value) { return channel_.allEqual(value); }
+  /// Local: the entry of the round's matrix.
+  [[nodiscard]] Result<double> weight(std::uint64_t round, int to, int from) const;
   /// The largest of the ranks' values.
   Result<double> largest(double value);
   Status barrier() { return channel_.barrier(); }
@@ -77,7 +81,7 @@ class Peers {
 
  private:
   Peers(Channel& channel, std::shared_ptr<const Codec> codec)
-      : channel_(channel), pairs_(channel), codec_(std::move(codec)) {}
+      : channel_(channel), pairs_(channel), groups_(channel), codec_(std::move(codec)) {}
   Result<goss_neighborhood> neighbors(std::uint64_t round, int place) const;
   Status encode(std::span<const float> values, std::uint64_t draw);
   Status addDecoded(std::span<const std::byte> framed, float weight, std::uint64_t draw, std::span<float> sum);
@@ -85,6 +89,7 @@ class Peers {
 
   Channel& channel_;
   PairAverages pairs_;
+  GroupAverages groups_;
   std::shared_ptr<const Codec> codec_;
   goss_topology_t topology_ = nullptr;
   std::uint64_t period_ = 1;

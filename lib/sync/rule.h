@@ -44,8 +44,12 @@ class Rule {
     /// The first so many vectors of Model::state go to Peers::pairs(), where other ranks change them, and are what lies
     /// there when the state is saved.
     std::size_t shared = 0;
+    /// Of Model::scalars, the first so many lie behind the shared vectors, in float32.
+    std::size_t shared_scalars = 0;
     /// What counts of the shared vectors are those of rank 0, which all ranks change.
     bool centre = false;
+    /// It averages among the ranks of a group that are there, by Peers::groups().
+    bool groups = false;
     /// `vectors` and `scalars` of them for each round of the topology's period, those of a round behind each other.
     bool per_round = false;
     /// On other ranks the state begins anew from the parameters: what was saved of it is not read.

@@ -72,23 +72,35 @@ Status WholeModel::resume(std::uint64_t& step) {
 }
 
 Status WholeModel::share() {
-  const std::size_t shared = rule_.needs().shared;
-  return shared > 0 ? peers_.pairs().open(std::span(state_).first(shared)) : Status::ok();
+  const Rule::Needs needs = rule_.needs();
+  if (needs.groups) {
+    return peers_.groups().open(peers_.period(), static_cast<std::size_t>(peers_.size()));
+  }
+  return needs.shared > 0 ? peers_.pairs().open(std::span(state_).first(needs.shared),
+                                                std::span(scalars_).first(needs.shared_scalars))
+                          : Status::ok();
 }
 
 Status WholeModel::fetch() {
-  const std::size_t shared = rule_.needs().shared;
-  if (shared == 0) {
+  const Rule::Needs needs = rule_.needs();
+  if (needs.shared == 0) {
     return Status::ok();
   }
-  std::vector<float> all(shared * x_.size());
+  std::vector<float> all(needs.shared * x_.size() + needs.shared_scalars);
   Status status = peers_.pairs().settle();
   if (status.isOk()) {
-    status = rule_.needs().centre ? peers_.pairs().readAt(0, all) : peers_.pairs().read(all);
+    status = peers_.pairs().readAt(needs.centre ? 0 : peers_.rank(), all);
   }
-  for (std::size_t k = 0; status.isOk() && k < shared; ++k) {
-    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(k * x_.size()), x_.size(), state_[k].begin());
+  if (!status.isOk()) {
+    return status;
   }
+  const auto pieces = std::span(state_).first(needs.shared);
+  std::span<const float> left = all;
+  for (std::vector<float>& vector : pieces) {
+    std::copy_n(left.begin(), vector.size(), vector.begin());
+    left = left.subspan(vector.size());
+  }
+  std::copy_n(left.begin(), needs.shared_scalars, scalars_.begin());
   return status;
 }
 

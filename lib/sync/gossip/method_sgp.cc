@@ -19,7 +19,11 @@ namespace {
 
 constexpr ParameterInfo kPushTopology = {"topology", "one-peer-exponential",
                                          "who sends to whom (gossip.h); columns sum to 1"};
-constexpr std::array kParameters = {kPushTopology, kCodecParameter};
+constexpr std::array kParameters = {
+    kPushTopology,
+    ParameterInfo{"wait", "1",
+                  "0: a rank pushes into its neighbours' memory, and nobody waits; then there is no codec"},
+    kCodecParameter};
 constexpr std::array kOverlappedParameters = {
     kPushTopology, ParameterInfo{"tau", "1", "steps from an exchange to its arrival, and to the next exchange"}};
 
@@ -69,12 +73,15 @@ class PushSum : public Rule {
       x[i] += model.x[i] - quotient(x[i], mass(model));
     }
   }
+  [[nodiscard]] Status noWeight(const Peers& peers, const Model& model, double weight) const {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("rank {} has a push-sum weight of {} after step {}: with topology '{}' it gives "
+                                     "all of it away and gets none; every rank must keep a part, or get one",
+                                     peers.rank(), weight, model.step, topology_));
+  }
   Status showQuotient(const Peers& peers, const Model& model) const {
     if (!(mass(model) > 0)) {
-      return Status::error(GOSS_ERR_INVALID_ARGUMENT,
-                           fmt::format("rank {} has a push-sum weight of {} after step {}: with topology '{}' it gives "
-                                       "all of it away and gets none; every rank must keep a part, or get one",
-                                       peers.rank(), mass(model), model.step, topology_));
+      return noWeight(peers, model, mass(model));
     }
     for (std::size_t i = 0; i < model.x.size(); ++i) {
       model.x[i] = quotient(model.state[0][i], mass(model));
@@ -146,8 +153,128 @@ class OverlappedPushSum : public PushSum {
   std::uint64_t overlap_;
 };
 
+/// A rank that steps on while nobody pushes to it would halve its weight in each step, and its updates, which move x,
+/// would move x / w ever further: below this weight it keeps all.
+constexpr float kLeastWeight = 0.25F;
+
+/// Nobody waits: a rank adds what it sends to the other's x and w, at any time, in the round of its own step. Columns
+/// sum to 1 in every round, so the sums are kept whatever the rounds of the ranks. The window has x and behind it w,
+/// under the owner's lock, because x and w are right only together. state[0] and scalars[0] are saved from it;
+/// state[1]: what the model computed with.
+class UnwaitingPushSum : public PushSum {
+ public:
+  using PushSum::PushSum;
+
+  [[nodiscard]] Needs needs() const override {
+    Needs needs = PushSum::needs();
+    needs.vectors = 2;
+    needs.shared = needs.shared_scalars = 1;
+    return needs;
+  }
+  void begin(const Model& model) const override {
+    PushSum::begin(model);
+    std::copy(model.x.begin(), model.x.end(), model.state[1].begin());
+  }
+  void rejoin(const Model& model) const override { begin(model); }
+
+  Status afterOptimizer(Peers& peers, const Model& model) const override {
+    const std::uint64_t round = model.step - 1;
+    const Result<std::vector<int>> partners = peers.partners(round, peers.rank());
+    if (!partners.isOk()) {
+      return partners.status();
+    }
+    std::vector<std::pair<int, float>> parts; // rank, weight
+    float kept = 1;
+    for (const int to : partners.value()) {
+      const Result<double> weight = peers.weight(round, to, peers.rank());
+      if (!weight.isOk()) {
+        return weight.status();
+      }
+      if (weight.value() > 0 && !peers.pairs().hasLeft(to)) {
+        parts.emplace_back(to, static_cast<float>(weight.value()));
+        kept -= parts.back().second;
+      }
+    }
+    std::vector<float> own;
+    Status status = takeStepAndKeep(peers, model, kept, own);
+    if (status.isOk() && own.back() < kLeastWeight) {
+      return status;
+    }
+    for (const auto& [to, weight] : parts) {
+      std::vector<float> part = own;
+      for (float& value : part) {
+        value *= weight;
+      }
+      const Result<bool> pushed = status.isOk() ? peers.pairs().push(to, part) : Result<bool>(status);
+      status = pushed.status();
+      if (pushed.isOk() && !pushed.value()) { // it has left: its part stays here
+        status = peers.pairs().push(peers.rank(), part).status();
+      }
+    }
+    return status;
+  }
+
+  /// Behind the barrier all pushes have arrived. What a rank that has gone on pushes meanwhile stays, by additions.
+  Status finish(Peers& peers, const Model& model) const override {
+    std::vector<float> own;
+    Status status = takeStepAndKeep(peers, model, 1, own);
+    if (status.isOk()) {
+      status = peers.pairs().settle();
+    }
+    if (status.isOk()) {
+      status = peers.barrier();
+    }
+    if (status.isOk()) {
+      status = peers.pairs().readAt(peers.rank(), own);
+    }
+    if (!status.isOk()) {
+      return status;
+    }
+    std::copy_n(own.begin(), model.x.size(), model.x.begin());
+    if (status = peers.exactMean(model.x); !status.isOk()) {
+      return status;
+    }
+    std::copy(model.x.begin(), model.x.end(), model.state[1].begin());
+    for (std::size_t i = 0; i < model.x.size(); ++i) {
+      own[i] = model.x[i] - own[i];
+    }
+    own.back() = 1 - own.back();
+    return peers.pairs().push(peers.rank(), own).status();
+  }
+
+ private:
+  /// Adds what the optimizer has done, shows the quotient, and leaves the part `kept` of x and w; `own`: all of them.
+  Status takeStepAndKeep(Peers& peers, const Model& model, float kept, std::vector<float>& own) const {
+    const std::size_t count = model.x.size();
+    Status status = peers.pairs().change(peers.rank(), [&](std::span<float> memory) {
+      for (std::size_t i = 0; i < count; ++i) {
+        memory[i] += model.x[i] - model.state[1][i];
+      }
+      own.assign(memory.begin(), memory.end());
+      for (float& value : memory) {
+        value *= own[count] < kLeastWeight ? 1 : kept;
+      }
+    });
+    if (!status.isOk()) {
+      return status;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      model.x[i] = own[i] / own[count];
+    }
+    std::copy(model.x.begin(), model.x.end(), model.state[1].begin());
+    return own[count] > 0 ? Status::ok() : noWeight(peers, model, own[count]);
+  }
+};
+
 Composition make(SpecReader& reader) {
   std::string topology = reader.text("topology");
+  if (reader.choice("wait", "0")) {
+    Composition made = composeRule(reader, std::make_unique<UnwaitingPushSum>(std::move(topology)));
+    if (made.layout.codec != "none") {
+      reader.refuse("with wait=0 there is no codec: what it loses would be missing from the sums");
+    }
+    return made;
+  }
   return composeRule(reader, std::make_unique<PushSum>(std::move(topology)));
 }
 

@@ -36,6 +36,7 @@ def library(spec, active=STEPS, losses=False):
     """Parameters after each step: [step][rank][element], and those after finish(). Gradients are zero from step `active` on. Where
     results depend on the order of the ranks' steps, the ranks make each step one after the other. losses: gradients are not given."""
     takes_turns = {method["name"]: method["depends_on_time"] for method in gossamer.sync_methods()}[spec.split(":")[0]]
+    takes_turns = takes_turns or "wait=0" in spec
     unique_id, result, finished, failures = gossamer.UniqueId(), np.zeros((STEPS, RANKS, ELEMENTS)), np.zeros((RANKS, ELEMENTS)), []
 
     def body(rank):
@@ -244,6 +245,24 @@ def sgp(topology):
         mass = p[t % len(p)] @ mass
         yield x / mass
     yield mean(x)  # the sum of x, not of x / mass, is kept
+
+
+def sgp_unwaiting(topology):
+    """Each rank in turn: its update, and the parts of x and mass that it gives to the others."""
+    x, mass, p = start(), np.ones(RANKS), matrices(topology)
+    seen = start()
+    for t in range(STEPS):
+        w = p[t % len(p)]
+        for i in range(RANKS):
+            x[i] = x[i] - LR * gradient(i, seen[i])
+            seen[i] = x[i] / mass[i]
+            if mass[i] < 0.25:
+                continue  # keeps all, or its weight would vanish
+            sent, sent_mass = np.outer(w[:, i], x[i]), w[:, i] * mass[i]
+            x[i], mass[i] = 0, 0
+            x, mass = x + sent, mass + sent_mass
+        yield seen.copy()
+    yield mean(x)  # the masses sum to the number of ranks
 
 
 def choco(gamma, topology="ring"):
@@ -469,6 +488,8 @@ CASES = {
     "moshpit:dims=2x2,rounds=1": (moshpit_by_rounds(), EXACT),
     "sgp:topology=star:weights=push-sum": (sgp("star:weights=push-sum"), EXACT),
     "sgp": (sgp("one-peer-exponential"), EXACT),
+    "sgp:topology=star:weights=push-sum,wait=0": (sgp_unwaiting("star:weights=push-sum"), EXACT),
+    "sgp:wait=0": (sgp_unwaiting("one-peer-exponential"), EXACT),
     "choco:gamma=0.5,codec=fp16": (choco(0.5), HALF),
     "choco:topology=one-peer-exponential,gamma=0.75,codec=fp16": (choco(0.75, "one-peer-exponential"), HALF),
     "dcd:codec=fp16": (dcd(), HALF),

@@ -1,0 +1,274 @@
+#include "sync/group_averages.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+namespace goss::sync {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kHead = 3; ///< Numbers of a board before its members: meeting, whether it is open, members.
+constexpr int kListTag = 1, kPartTag = 2, kResultTag = 3;
+constexpr double kFallbackRate = 1e9; ///< Bytes per second, until a rank has measured.
+
+/// The ratio that makes the largest (1 + (G - 2) w) / rate least when the fastest `active` ranks have a share.
+double ratioOf(std::span<const double> fastest_first, std::size_t active) {
+  const double sum =
+      std::accumulate(fastest_first.begin(), fastest_first.begin() + static_cast<std::ptrdiff_t>(active), 0.0);
+  return (static_cast<double>(fastest_first.size() - 2) + static_cast<double>(active)) / sum;
+}
+
+std::vector<double> sharesOf(std::span<const double> rates) {
+  const std::size_t ranks = rates.size();
+  if (ranks <= 2) { // whoever averages, both send and receive as much
+    return std::vector<double>(ranks, 1.0 / static_cast<double>(std::max<std::size_t>(1, ranks)));
+  }
+  std::vector<double> fastest_first(rates.begin(), rates.end());
+  std::sort(fastest_first.begin(), fastest_first.end(), std::greater<>());
+  std::size_t active = ranks; // ranks so slow that passing on their own vector takes them longest average nothing
+  while (active > 1 && ratioOf(fastest_first, active) * fastest_first[active - 1] < 1) {
+    --active;
+  }
+  const double ratio = ratioOf(fastest_first, active);
+  std::vector<double> shares;
+  for (const double rate : rates) {
+    shares.push_back(std::max(0.0, (ratio * rate - 1) / static_cast<double>(ranks - 2)));
+  }
+  return shares;
+}
+
+} // namespace
+
+std::vector<std::size_t> shardsByRate(std::span<const double> rates, std::size_t elements) {
+  const std::vector<double> shares = sharesOf(rates);
+  std::vector<std::size_t> shards;
+  std::size_t left = elements;
+  for (const double share : shares) {
+    shards.push_back(std::min(left, static_cast<std::size_t>(share * static_cast<double>(elements))));
+    left -= shards.back();
+  }
+  for (; left > 0; --left) { // less than one for each rank
+    std::size_t most = 0;
+    const auto claim = [&](std::size_t rank) { return shares[rank] / static_cast<double>(shards[rank] + 1); };
+    for (std::size_t rank = 1; rank < shards.size(); ++rank) {
+      most = claim(rank) > claim(most) ? rank : most;
+    }
+    ++shards[most];
+  }
+  return shards;
+}
+
+Status GroupAverages::open(std::size_t boards, std::size_t ranks) {
+  ranks_ = ranks;
+  boards_.assign(boards * (kHead + 2 * ranks), 0);
+  return channel_.openWindow(std::span<std::int64_t>(boards_), &window_);
+}
+
+Result<GroupAverages::Board> GroupAverages::read(int owner, std::size_t board) {
+  std::vector<std::int64_t> numbers(kHead + 2 * ranks_);
+  Status status =
+      called(goss_window_get(window_, numbers.data(), numbers.size(), owner, board * numbers.size(), nullptr, nullptr));
+  if (!status.isOk()) {
+    return status;
+  }
+  Board found{numbers[0], numbers[1] != 0, {}};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(numbers[2]); ++i) {
+    found.members.push_back({numbers[kHead + 2 * i], numbers[kHead + 2 * i + 1]});
+  }
+  return found;
+}
+
+Status GroupAverages::write(int owner, std::size_t board, const Board& what) {
+  std::vector<std::int64_t> numbers = {what.number, what.is_open ? 1 : 0,
+                                       static_cast<std::int64_t>(what.members.size())};
+  for (const Member& member : what.members) {
+    numbers.push_back(member.rank);
+    numbers.push_back(member.rate);
+  }
+  return called(
+      goss_window_put(window_, numbers.data(), numbers.size(), owner, board * (kHead + 2 * ranks_), nullptr, nullptr));
+}
+
+/// Those who are there: told by whoever closes the meeting.
+Result<std::vector<GroupAverages::Member>> GroupAverages::attend(const Meeting& meeting) {
+  const int owner = meeting.group.front();
+  const double rate = meeting.rate > 0 ? meeting.rate : rate_ > 0 ? rate_ : kFallbackRate;
+  Status status = called(goss_window_lock(window_, owner, nullptr));
+  if (!status.isOk()) {
+    return status;
+  }
+  const Result<Board> found = read(owner, meeting.board);
+  Board board = found.isOk() ? found.value() : Board{};
+  if (found.isOk()) {
+    if (!board.is_open) {
+      board = {board.number + 1, true, {}};
+    }
+    board.members.push_back({channel_.rank(), std::max<std::int64_t>(1, static_cast<std::int64_t>(rate))});
+    board.is_open = board.members.size() < meeting.group.size();
+    status = write(owner, meeting.board, board);
+  } else {
+    status = found.status();
+  }
+  const Status unlocked = called(goss_window_unlock(window_, owner));
+  if (!status.isOk() || !unlocked.isOk()) {
+    return status.isOk() ? unlocked : status;
+  }
+  if (!board.is_open) {
+    status = tell(board.members);
+    return status.isOk() ? Result<std::vector<Member>>(board.members) : Result<std::vector<Member>>(status);
+  }
+  return awaitOthers(meeting, board.number);
+}
+
+/// Whose patience ends first closes the meeting, unless the last one does before: nobody waits for the patience of a
+/// rank that is slower.
+Result<std::vector<GroupAverages::Member>> GroupAverages::awaitOthers(const Meeting& meeting, std::int64_t number) {
+  const int owner = meeting.group.front();
+  const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(meeting.patience);
+  while (Clock::now() < end) {
+    const Result<bool> told = channel_.mailbox().hasMessage(kListTag);
+    if (!told.isOk()) {
+      return told.status();
+    }
+    if (told.value()) {
+      return hear();
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  Status status = called(goss_window_lock(window_, owner, nullptr));
+  if (!status.isOk()) {
+    return status;
+  }
+  const Result<Board> found = read(owner, meeting.board);
+  Board board = found.isOk() ? found.value() : Board{};
+  const bool is_mine = found.isOk() && board.number == number && board.is_open;
+  if (is_mine) {
+    board.is_open = false;
+    status = write(owner, meeting.board, board);
+  } else {
+    status = found.status();
+  }
+  const Status unlocked = called(goss_window_unlock(window_, owner));
+  if (!status.isOk() || !unlocked.isOk()) {
+    return status.isOk() ? unlocked : status;
+  }
+  if (!is_mine) {
+    return hear();
+  }
+  status = tell(board.members);
+  return status.isOk() ? Result<std::vector<Member>>(board.members) : Result<std::vector<Member>>(status);
+}
+
+Status GroupAverages::tell(std::span<const Member> members) {
+  std::vector<std::int64_t> list;
+  for (const Member& member : members) {
+    list.push_back(member.rank);
+    list.push_back(member.rate);
+  }
+  for (const Member& member : members) {
+    if (member.rank != channel_.rank()) {
+      Status status = channel_.mailbox().send(std::as_bytes(std::span<const std::int64_t>(list)),
+                                              static_cast<int>(member.rank), kListTag);
+      if (!status.isOk()) {
+        return status;
+      }
+    }
+  }
+  return Status::ok();
+}
+
+/// A rank is in one meeting at a time, so the next list is of it.
+Result<std::vector<GroupAverages::Member>> GroupAverages::hear() {
+  std::vector<std::int64_t> list(2 * ranks_);
+  const Result<std::size_t> bytes =
+      channel_.mailbox().receiveAny(std::as_writable_bytes(std::span<std::int64_t>(list)), kListTag);
+  if (!bytes.isOk()) {
+    return bytes.status();
+  }
+  std::vector<Member> members;
+  for (std::size_t i = 0; i < bytes.value() / (2 * sizeof(std::int64_t)); ++i) {
+    members.push_back({list[2 * i], list[2 * i + 1]});
+  }
+  return members;
+}
+
+/// Each member gets all others' parts of its shard, adds them in the order of ranks, and hands the mean out.
+Status GroupAverages::exchange(std::span<const Member> members, std::span<float> values) {
+  const std::size_t count = members.size();
+  std::vector<double> rates;
+  std::size_t own = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    rates.push_back(static_cast<double>(members[i].rate));
+    own = members[i].rank == channel_.rank() ? i : own;
+  }
+  const std::vector<std::size_t> shards = shardsByRate(rates, values.size());
+  std::vector<std::span<float>> parts;
+  for (std::size_t i = 0, first = 0; i < count; first += shards[i++]) {
+    parts.push_back(values.subspan(first, shards[i]));
+  }
+  std::vector<std::vector<float>> received(count, std::vector<float>(shards[own]));
+  std::vector<goss_request_t> sends(count), receives(count);
+  const auto peer = [&](std::size_t i) { return static_cast<int>(members[i].rank); };
+  const Clock::time_point start = Clock::now();
+  std::size_t sent_bytes = 0;
+  Status status;
+  for (std::size_t i = 0; status.isOk() && i < count; ++i) {
+    if (i == own) {
+      continue;
+    }
+    status = channel_.mailbox().startReceive(received[i], peer(i), kPartTag, &receives[i]);
+    if (status.isOk()) {
+      status = channel_.mailbox().startSend(parts[i], peer(i), kPartTag, &sends[i]);
+    }
+    sent_bytes += parts[i].size_bytes();
+  }
+  status = status.isOk() ? Mailbox::waitAll(sends) : status;
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (sent_bytes > 0 && seconds > 0) {
+    constexpr double kNew = 0.25; // weight of the newest measurement
+    const double rate = static_cast<double>(sent_bytes) / seconds;
+    rate_ = rate_ > 0 ? (1 - kNew) * rate_ + kNew * rate : rate;
+  }
+  status = status.isOk() ? Mailbox::waitAll(receives) : status;
+  if (!status.isOk()) {
+    return status;
+  }
+  received[own].assign(parts[own].begin(), parts[own].end());
+  for (std::size_t k = 0; k < parts[own].size(); ++k) {
+    float sum = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      sum += received[i][k];
+    }
+    parts[own][k] = sum / static_cast<float>(count);
+  }
+  for (std::size_t i = 0; status.isOk() && i < count; ++i) {
+    if (i == own) {
+      continue;
+    }
+    status = channel_.mailbox().startReceive(parts[i], peer(i), kResultTag, &receives[i]);
+    if (status.isOk()) {
+      status = channel_.mailbox().startSend(parts[own], peer(i), kResultTag, &sends[i]);
+    }
+  }
+  status = status.isOk() ? Mailbox::waitAll(receives) : status;
+  status = status.isOk() ? Mailbox::waitAll(sends) : status;
+  channel_.countExchange(values.size_bytes());
+  return status;
+}
+
+Result<std::size_t> GroupAverages::average(const Meeting& meeting, std::span<float> values) {
+  Result<std::vector<Member>> there = attend(meeting);
+  if (!there.isOk()) {
+    return there.status();
+  }
+  std::vector<Member> members = there.take();
+  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.rank < b.rank; });
+  const Status status = members.size() > 1 ? exchange(members, values) : Status::ok();
+  return status.isOk() ? Result<std::size_t>(members.size()) : Result<std::size_t>(status);
+}
+
+} // namespace goss::sync

@@ -1,0 +1,74 @@
+/// A rank's part of the averages of groups, of which those count who are there.
+#ifndef GOSS_LIB_SYNC_GROUP_AVERAGES_H_
+#define GOSS_LIB_SYNC_GROUP_AVERAGES_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gossamer/window.h"
+#include "sync/channel.h"
+
+namespace goss::sync {
+
+/// How many of `elements` each of the ranks averages for the others, by the bytes per second that each can send: DeDLOC
+/// (Diskin et al., "Distributed Deep Learning in Open Collaborations", NeurIPS 2021). The shares w, which sum to 1,
+/// make the slowest soonest: min over w of max over i of (1 + (G - 2) w_i) / rate_i for G ranks; then they are rounded
+/// as Hagenbach and Bischoff do. `rates` are above 0.
+std::vector<std::size_t> shardsByRate(std::span<const double> rates, std::size_t elements);
+
+/// The ranks of a group meet at a board in the memory of its first rank, which need not be in a call: whoever comes
+/// first opens a meeting; whose patience ends first closes it, or the last one of the group at once. Those who
+/// are there average among themselves, each a shard of the vector for the others; who comes later opens another
+/// meeting. So nobody waits for a rank that computes longer than the patience. One thread.
+class GroupAverages {
+ public:
+  /// The channel outlives its use.
+  explicit GroupAverages(Channel& channel) : channel_(channel) {}
+
+  /// Collective, once, before all others: boards for so many groups that a rank may be the first of, of at most so many
+  /// ranks.
+  Status open(std::size_t boards, std::size_t ranks);
+
+  struct Meeting {
+    std::span<const int> group; ///< Ascending; this rank is one of them.
+    std::size_t board = 0;      ///< At the first of the group; the same on all of them.
+    std::chrono::duration<double> patience{};
+    double rate = 0; ///< Bytes per second that this rank can send; 0: as measured in its averages so far.
+  };
+  /// Local: values = the mean over those of the group that are there now, the same bits on all of them. Gives their
+  /// number.
+  Result<std::size_t> average(const Meeting& meeting, std::span<float> values);
+
+ private:
+  /// Who has come, in the order in which they did, with their rates.
+  struct Member {
+    std::int64_t rank = -1;
+    std::int64_t rate = 0;
+  };
+  struct Board {
+    std::int64_t number = 0; ///< Of the meeting.
+    bool is_open = false;
+    std::vector<Member> members;
+  };
+
+  Result<Board> read(int owner, std::size_t board);
+  Status write(int owner, std::size_t board, const Board& what);
+  Result<std::vector<Member>> attend(const Meeting& meeting);
+  Result<std::vector<Member>> awaitOthers(const Meeting& meeting, std::int64_t number);
+  Status tell(std::span<const Member> members);
+  Result<std::vector<Member>> hear();
+  Status exchange(std::span<const Member> members, std::span<float> values);
+
+  Channel& channel_;
+  std::size_t ranks_ = 0;            ///< At most in a group.
+  std::vector<std::int64_t> boards_; ///< This rank's, behind each other.
+  goss_window_t window_ = nullptr;
+  double rate_ = 0; ///< Measured; 0: not yet.
+};
+
+} // namespace goss::sync
+
+#endif // GOSS_LIB_SYNC_GROUP_AVERAGES_H_

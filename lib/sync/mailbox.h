@@ -1,0 +1,38 @@
+/// Messages between single ranks of a synchronizer's communicator, for which the others make no call.
+#ifndef GOSS_LIB_SYNC_MAILBOX_H_
+#define GOSS_LIB_SYNC_MAILBOX_H_
+
+#include <cstddef>
+#include <span>
+
+#include "gossamer/gossamer.h"
+#include "gossamer/status.h"
+
+namespace goss::sync {
+
+/// What a call of the C ABI has returned, with its text.
+Status called(goss_status status);
+
+/// Lends the communicator. One thread.
+class Mailbox {
+ public:
+  explicit Mailbox(goss_comm_t comm) : comm_(comm) {}
+
+  /// Blocks until the bytes may be changed.
+  Status send(std::span<const std::byte> bytes, int to, int tag);
+  /// Never block: the values are lent to waitAll().
+  Status startSend(std::span<const float> values, int to, int tag, goss_request_t* request);
+  Status startReceive(std::span<float> values, int from, int tag, goss_request_t* request);
+  static Status waitAll(std::span<goss_request_t> requests);
+  /// Blocks until a message with this tag is there, from whatever rank, and gives its length.
+  Result<std::size_t> receiveAny(std::span<std::byte> bytes, int tag);
+  /// Never blocks: whether there is one.
+  Result<bool> hasMessage(int tag);
+
+ private:
+  goss_comm_t comm_;
+};
+
+} // namespace goss::sync
+
+#endif // GOSS_LIB_SYNC_MAILBOX_H_
