@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Writes the generated parts of docs/results.md; texts between them stay. Called by scripts/reproduce.
+"""Writes the generated parts of docs/results.md and docs/relaxations.md; texts between them stay. Called by scripts/reproduce.
 
     results_tables.py training OUT WORK FLAGS WARM STEPS    from the runs in the folder WORK
     results_tables.py wan OUT                               what bench/wan/train_bench.py printed, from standard input
+    results_tables.py relaxations-all|-networks OUT         what bench/wan/relaxations_bench.py printed, likewise
 """
 import json
 import pathlib
@@ -116,8 +117,8 @@ def replace(out, part, text):
 def main():
     if len(sys.argv) == 7 and sys.argv[1] == "training":
         replace(sys.argv[2], "training", training(*sys.argv[3:]))
-    elif len(sys.argv) == 3 and sys.argv[1] == "wan":
-        replace(sys.argv[2], "wan", sys.stdin.read())
+    elif len(sys.argv) == 3 and sys.argv[1] in ("wan", "relaxations-all", "relaxations-networks"):
+        replace(sys.argv[2], sys.argv[1], sys.stdin.read())
     else:
         sys.exit(__doc__)
 
