@@ -19,7 +19,7 @@ namespace goss::sync {
 namespace {
 
 constexpr std::array kParameters = {kPeriodParameter,
-                                    ParameterInfo{"lr", "0.7", "of the outer optimizer"},
+                                    ParameterInfo{"lr", "0.1", "of the outer optimizer, for each rank's difference"},
                                     ParameterInfo{"momentum", "0.9", "of the outer optimizer"},
                                     ParameterInfo{"keep", "0.5", "cosine from which on a difference stays as it is"},
                                     ParameterInfo{"shrink", "1", "of the part against the momentum"},
