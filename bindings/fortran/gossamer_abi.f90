@@ -279,6 +279,11 @@ module gossamer_abi
       import
       type(c_ptr) :: result_
     end function
+    function c_goss_last_error_rank(comm, rank) bind(c, name="goss_last_error_rank") result(result_)
+      import
+      type(c_ptr), value :: comm, rank
+      integer(c_int) :: result_
+    end function
     function c_goss_set_last_error(status, text) bind(c, name="goss_set_last_error") result(result_)
       import
       integer(c_int), value :: status
@@ -356,6 +361,11 @@ module gossamer_abi
     function c_goss_comm_error(comm, status, text) bind(c, name="goss_comm_error") result(result_)
       import
       type(c_ptr), value :: comm, status, text
+      integer(c_int) :: result_
+    end function
+    function c_goss_comm_error_rank(comm, rank) bind(c, name="goss_comm_error_rank") result(result_)
+      import
+      type(c_ptr), value :: comm, rank
       integer(c_int) :: result_
     end function
     function c_goss_comm_event_fd(comm, fd) bind(c, name="goss_comm_event_fd") result(result_)
@@ -531,6 +541,12 @@ module gossamer_abi
     function c_goss_wait(request, message) bind(c, name="goss_wait") result(result_)
       import
       type(c_ptr), value :: request, message
+      integer(c_int) :: result_
+    end function
+    function c_goss_wait_for(request, timeout_ms, done, message) bind(c, name="goss_wait_for") result(result_)
+      import
+      type(c_ptr), value :: request, done, message
+      integer(c_int64_t), value :: timeout_ms
       integer(c_int) :: result_
     end function
     function c_goss_wait_any(requests, n, index, message) bind(c, name="goss_wait_any") result(result_)

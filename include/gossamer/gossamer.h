@@ -238,8 +238,15 @@ GOSS_API const char* goss_status_string(goss_status status);
 /// The text of this thread's last failed call; "" when none failed. Valid until the thread's next Gossamer call.
 GOSS_API const char* goss_last_error(void);
 
+/// The rank that this thread's last failed call blames: the one that was lost, is silent or late, has called something
+/// else, or has aborted. `rank` gets its number in `comm`; `comm` NULL: in the world, which is what goss_comm_create
+/// made. -1: the failure blames no rank, or none of `comm`, or rank 0 told this rank of it while they met. Errors,
+/// after which goss_last_error() is that of this call: GOSS_ERR_INVALID_ARGUMENT.
+GOSS_API goss_status goss_last_error_rank(goss_comm_t comm, int32_t* rank);
+
 /// Makes `text` what goss_last_error returns to this thread, and returns `status`. Functions outside of the library
-/// that report their own errors as its functions do, such as goss_comm_create_from_mpi, call it. `text` NULL: "".
+/// that report their own errors as its functions do, such as goss_comm_create_from_mpi, call it. `text` NULL: "". No
+/// rank is blamed then.
 GOSS_API goss_status goss_set_last_error(goss_status status, const char* text);
 
 /// Bytes of one element; 0 for an unknown dtype.
@@ -307,6 +314,9 @@ GOSS_API goss_status goss_comm_transport(goss_comm_t comm, int32_t peer, const c
 /// it has not failed. A thread other than the one whose call failed learns the reason here. The text lives as long as
 /// `comm`. `status` or `text` may be NULL. Never blocks.
 GOSS_API goss_status goss_comm_error(goss_comm_t comm, goss_status* status, const char** text);
+
+/// The rank of `comm` that its first failure blames; -1: none, or `comm` has not failed. Never blocks.
+GOSS_API goss_status goss_comm_error_rank(goss_comm_t comm, int32_t* rank);
 
 /// A descriptor for event loops (poll, epoll, asyncio): it polls readable (POLLIN) while a request of `comm` is
 /// complete and not yet collected by goss_wait, goss_test or their like, and for good once `comm` has failed
@@ -445,6 +455,11 @@ GOSS_API goss_status goss_test(goss_request_t* request, int* done, goss_message*
 
 /// Blocks until complete; returns the operation's status and frees *request. *request NULL: success.
 GOSS_API goss_status goss_wait(goss_request_t* request, goss_message* message);
+
+/// As goss_wait, but blocks for about `timeout_ms` at most: then it returns GOSS_SUCCESS with *done 0, and the
+/// operation goes on. 0: does not block; negative: no limit. *done is 1 when the call has ended the request, with
+/// success or not. Two threads must not be in calls for one request at the same time.
+GOSS_API goss_status goss_wait_for(goss_request_t* request, int64_t timeout_ms, int* done, goss_message* message);
 
 /// Waits for any of `n` requests; *index is the one that completed (n when all are NULL).
 GOSS_API goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* index, goss_message* message);

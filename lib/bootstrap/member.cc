@@ -44,6 +44,11 @@ Status bootstrapError(std::string text) {
   return Status::error(GOSS_ERR_BOOTSTRAP, std::move(text), ErrorScope::communicator, 0);
 }
 
+/// Rank 0 tells why all have failed, but not as a number who is to blame.
+Status toldByRank0(std::string reason) {
+  return Status::error(GOSS_ERR_BOOTSTRAP, std::move(reason), ErrorScope::communicator);
+}
+
 } // namespace
 
 BootstrapMember::BootstrapMember(const Launch& launch, const Config& config)
@@ -228,7 +233,7 @@ Status BootstrapMember::check() {
     BootstrapHeader header;
     std::string reason;
     const Status read = readFrame(header, reason, Deadline::after(kFrameSpan));
-    over_ = read.isOk() ? bootstrapError(reason) : leftError(read.text());
+    over_ = read.isOk() ? toldByRank0(reason) : leftError(read.text());
   } else if (got.ended) {
     over_ = leftError(stream_.reason(got));
   }
@@ -266,7 +271,7 @@ Result<std::vector<std::string>> BootstrapMember::exchange(const std::string& ca
   // Reads also when the card could not be sent: rank 0 may have sent a reason before it closed.
   const Status read = readFrame(header, answer, until);
   if (!read.isOk()) done = read;
-  if (done.isOk() && header.kind == BootstrapFrame::failed) return bootstrapError(answer);
+  if (done.isOk() && header.kind == BootstrapFrame::failed) return toldByRank0(answer);
   if (!read.isOk() && read.kind() == GOSS_ERR_TIMEOUT)
     return bootstrapError(fmt::format("rank 0 at {} did not answer within {} ms; does it hang?", rootName(), span_ms));
   if (!done.isOk()) return leftError(done.text());

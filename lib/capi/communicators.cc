@@ -170,6 +170,26 @@ goss_status goss_comm_error(goss_comm_t comm, goss_status* status, const char** 
   });
 }
 
+goss_status goss_comm_error_rank(goss_comm_t comm, int32_t* rank) {
+  return guarded("goss_comm_error_rank", [&] {
+    Status checked = checkComm("goss_comm_error_rank", comm, rank);
+    if (checked.isOk()) *rank = comm->communicator->rankOfWorld(comm->communicator->asyncError().peer());
+    return checked;
+  });
+}
+
+goss_status goss_last_error_rank(goss_comm_t comm, int32_t* rank) {
+  const int culprit = goss::capi::lastCulpritOfThisThread();
+  return guarded("goss_last_error_rank", [&]() -> Status {
+    if (rank == nullptr) return invalid("goss_last_error_rank: rank is NULL; pass the address of an int32_t");
+    if (comm != nullptr) {
+      if (Status status = checkComm("goss_last_error_rank", comm, rank); !status.isOk()) return status;
+    }
+    *rank = comm != nullptr ? comm->communicator->rankOfWorld(culprit) : culprit;
+    return Status::ok();
+  });
+}
+
 goss_status goss_comm_event_fd(goss_comm_t comm, int* fd) {
   return guarded("goss_comm_event_fd", [&]() -> Status {
     if (Status status = checkComm("goss_comm_event_fd", comm, fd); !status.isOk()) return status;

@@ -6,18 +6,25 @@ namespace goss::capi {
 
 namespace {
 
-/// The C ABI promises the text per thread, as errno does; there is no other place to keep it.
-std::string& lastErrorOfThisThread() {
-  thread_local std::string text;
-  return text;
+struct LastError {
+  std::string text;
+  int culprit = -1; ///< World rank.
+};
+
+/// The C ABI promises it per thread, as errno does; there is no other place to keep it.
+LastError& lastErrorOfThisThread() {
+  thread_local LastError last;
+  return last;
 }
 
 } // namespace
 
 goss_status report(const Status& status) {
-  if (!status.isOk()) lastErrorOfThisThread() = status.text();
+  if (!status.isOk()) lastErrorOfThisThread() = {status.text(), status.peer()};
   return status.kind();
 }
+
+int lastCulpritOfThisThread() { return lastErrorOfThisThread().culprit; }
 
 void tell(const Status& kept, goss_status* status, const char** text) {
   if (status != nullptr) *status = kept.kind();
@@ -30,10 +37,10 @@ Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMEN
 
 extern "C" {
 
-const char* goss_last_error(void) { return goss::capi::lastErrorOfThisThread().c_str(); }
+const char* goss_last_error(void) { return goss::capi::lastErrorOfThisThread().text.c_str(); }
 
 goss_status goss_set_last_error(goss_status status, const char* text) {
-  goss::capi::lastErrorOfThisThread() = text != nullptr ? text : "";
+  goss::capi::lastErrorOfThisThread() = {text != nullptr ? text : "", -1};
   return status;
 }
 

@@ -13,6 +13,8 @@ namespace goss::capi {
 
 /// Keeps the text for this thread's goss_last_error() and returns the number.
 goss_status report(const Status& status);
+/// The world rank that the status of this thread's last report() blames, or -1.
+int lastCulpritOfThisThread();
 Status invalid(std::string text);
 /// Copies the kind and the text of `kept` to a C caller's arguments; `status` and `text` may be null.
 void tell(const Status& kept, goss_status* status, const char** text);

@@ -1,7 +1,10 @@
 // Point to point, completion and groups of the C ABI.
 #include <fmt/format.h>
 
+#include <chrono>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "capi/device_calls.h"
@@ -115,14 +118,26 @@ Status launchMessage(const MessageArguments& arguments, MessageCall& call) {
   return launchGood(*arguments.comm->communicator, call, arguments.request, persistent, stream);
 }
 
-Status waitRequest(const char* function, goss_request_t* request, goss_message* message) {
+/// Blocks until `limit` at most; `done`, unless it is null, tells whether the request has ended.
+Status waitRequest(const char* function, goss_request_t* request, goss_message* message,
+                   goss::TimePoint limit = goss::TimePoint::max(), int* done = nullptr) {
   if (Status status = checkRequest(function, *request); !status.isOk()) return status;
   Operation* operation = toOperation(*request);
   if (Status status = Group::ofThisThread().checkMayEnd(function, *operation); !status.isOk()) return status;
   const bool persistent = operation->persistent;
-  Status status = Communicator::of(*operation).requests().finish(*operation, message);
+  std::optional<Status> ended = Communicator::of(*operation).requests().finishBefore(*operation, message, limit);
+  if (done != nullptr) *done = ended.has_value() ? 1 : 0;
+  if (!ended.has_value()) return Status::ok();
   if (!persistent) *request = nullptr;
-  return status;
+  return std::move(*ended);
+}
+
+/// The time in so many milliseconds; negative, or too far away for the clock: never.
+goss::TimePoint timeAfter(std::int64_t milliseconds) {
+  const goss::TimePoint now = std::chrono::steady_clock::now();
+  const auto longest = std::chrono::duration_cast<std::chrono::milliseconds>(goss::TimePoint::max() - now).count();
+  if (milliseconds < 0 || milliseconds >= longest) return goss::TimePoint::max();
+  return now + std::chrono::milliseconds(milliseconds);
 }
 
 Status toOperations(const char* function, std::span<const goss_request_t> requests,
@@ -187,6 +202,15 @@ goss_status goss_wait(goss_request_t* request, goss_message* message) {
     if (request == nullptr) return invalid("goss_wait: request is NULL; pass the address of a goss_request_t");
     if (*request == nullptr) return Status::ok();
     return waitRequest("goss_wait", request, message);
+  });
+}
+
+goss_status goss_wait_for(goss_request_t* request, int64_t timeout_ms, int* done, goss_message* message) {
+  return guarded("goss_wait_for", [&]() -> Status {
+    if (request == nullptr || done == nullptr) return invalid("goss_wait_for: request and done must not be NULL");
+    if (*request != nullptr) return waitRequest("goss_wait_for", request, message, timeAfter(timeout_ms), done);
+    *done = 1;
+    return Status::ok();
   });
 }
 

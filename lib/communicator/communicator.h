@@ -57,6 +57,8 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   }
   [[nodiscard]] int rank() const { return group_.rank(); }
   [[nodiscard]] int size() const { return group_.size(); }
+  /// The rank here of a rank of the world; -1: none.
+  [[nodiscard]] int rankOfWorld(int world_rank) const { return group_.rankOfWorld(world_rank); }
   [[nodiscard]] const Group& group() const { return group_; }
   [[nodiscard]] World& world() const { return *world_; }
   [[nodiscard]] Engine& engine() const { return engine_; }

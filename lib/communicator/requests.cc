@@ -45,6 +45,10 @@ Status Requests::detach(Operation& operation) {
 }
 
 Status Requests::finish(Operation& operation, goss_message* message) {
+  return *finishBefore(operation, message, TimePoint::max());
+}
+
+std::optional<Status> Requests::finishBefore(Operation& operation, goss_message* message, TimePoint limit) {
   if (operation.isAlwaysComplete()) {
     if (message != nullptr) *message = operation.message;
     return Status::ok();
@@ -53,7 +57,9 @@ Status Requests::finish(Operation& operation, goss_message* message) {
   auto lock = engine.enter();
   const BlockedCallGuard inside(operations_.blockedCalls(), lock);
   if (operation.state() == Operation::State::active && !messages_.receiveUnpostedUntilOnLoop(operation)) {
-    engine.driveUntil(lock, [&] { return operation.state() == Operation::State::complete; });
+    const bool over = engine.driveUntil(
+        lock, [&] { return operation.state() == Operation::State::complete; }, limit);
+    if (!over) return std::nullopt;
   }
   return finishOnLoop(operation, message);
 }

@@ -2,6 +2,7 @@
 #ifndef GOSS_LIB_COMMUNICATOR_REQUESTS_H_
 #define GOSS_LIB_COMMUNICATOR_REQUESTS_H_
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,8 @@ class Requests {
   /// Blocks until the operation is complete and returns its status; `message` (may be null) is written on success. Ends
   /// the operation's life unless it is persistent.
   Status finish(Operation& operation, goss_message* message);
+  /// As finish(); gives nothing, and the operation goes on, when it is active still at `limit`.
+  std::optional<Status> finishBefore(Operation& operation, goss_message* message, TimePoint limit);
   /// Whether the operation is complete or inactive. Takes a turn of the loop when no other thread drives it.
   [[nodiscard]] bool test(Operation& operation);
   /// Ends an operation's life: a completed one, or an inactive persistent one. One of an open group lives on until that

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 #include <utility>
 
 #include "gossamer/board.h"
@@ -27,6 +29,15 @@ constexpr int kYieldsBetweenClockReads = 8;
 /// each spins in turn until it sleeps, and because neither waits for long, the scheduler does not move one of them.
 /// Seen where another program uses one processor of two: 127 us for each message.
 constexpr std::chrono::milliseconds kYieldsAfterSleep(1);
+
+bool isPast(TimePoint limit) { return limit != TimePoint::max() && Clock::now() >= limit; }
+
+/// For poll(): rounded up, and -1 for never.
+int millisecondsTo(TimePoint limit) {
+  if (limit == TimePoint::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
+}
 
 } // namespace
 
@@ -108,18 +119,23 @@ void Engine::deactivateOnLoop(Operation& operation) {
   wakeSleeper();
 }
 
-void Engine::driveUntil(Lock& lock, const std::function<bool()>& done) {
+bool Engine::driveUntil(Lock& lock, const std::function<bool()>& done, TimePoint limit) {
   while (!done()) {
+    if (isPast(limit)) return false;
     if (driving_) {
       if (idle_driver_) wakeSleeper(); // The progress thread lets this thread drive.
       ++waiters_;
-      changed_.wait(lock);
+      if (limit == TimePoint::max()) {
+        changed_.wait(lock);
+      } else {
+        changed_.wait_until(lock, limit);
+      }
       --waiters_;
       woken_ = std::max(0, woken_ - 1);
       continue;
     }
     driving_ = true;
-    drive(lock, done);
+    drive(lock, done, limit);
     driving_ = false;
     if (waiters_ > 0 || !active_.isEmpty()) {
       callDriverOnLoop();
@@ -127,6 +143,7 @@ void Engine::driveUntil(Lock& lock, const std::function<bool()>& done) {
       changed_.notify_all();
     }
   }
+  return true;
 }
 
 /// Makes another thread drive the active operations.
@@ -144,7 +161,8 @@ bool Engine::mayWait() const {
   return active_.isEmpty() || (collectives_ == 0 && messages_ != messages_seen_ && !unattended_);
 }
 
-void Engine::drive(Lock& lock, const std::function<bool()>& done) {
+/// Drives until done() holds or `limit` is past.
+void Engine::drive(Lock& lock, const std::function<bool()>& done, TimePoint limit) {
   int turns = 0;
   int idle_turns = 0;
   TimePoint spin_end{};
@@ -153,7 +171,10 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done) {
     letOthersIn(lock);
     // Timers are checked also on a link that is always busy, because other operations have deadlines. Codecs make turns
     // long.
-    if (++turns % kTurnsBetweenClockReads == 0 || (moved && active_.hasPolled())) active_.checkTimers();
+    if (++turns % kTurnsBetweenClockReads == 0 || (moved && active_.hasPolled())) {
+      active_.checkTimers();
+      if (isPast(limit)) return;
+    }
     if (moved) {
       idle_turns = 0;
       continue;
@@ -165,8 +186,9 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done) {
     const TimePoint now = Clock::now();
     if (idle_turns == look) spin_end = now + std::chrono::microseconds(spin_us_);
     if (!oversubscribed_ && now < yields_until_) ::sched_yield();
+    if (now >= limit) return;
     if (now < spin_end || done()) continue;
-    sleep(lock, -1);
+    sleep(lock, millisecondsTo(limit));
     yields_until_ = Clock::now() + kYieldsAfterSleep;
     active_.checkTimers();
     idle_turns = 0;

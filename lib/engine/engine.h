@@ -65,8 +65,9 @@ class Engine {
   /// user.
   Lock enterAsHelper() GOSS_RETURNS_LOCK;
 
-  /// Returns when done() holds; done() is evaluated under the lock. `lock` is held on entry and on return.
-  void driveUntil(Lock& lock, const std::function<bool()>& done) GOSS_ON_LOOP;
+  /// Returns when done() holds, or soon after `limit`, and whether done() holds; done() is evaluated under the lock.
+  /// `lock` is held on entry and on return.
+  bool driveUntil(Lock& lock, const std::function<bool()>& done, TimePoint limit = TimePoint::max()) GOSS_ON_LOOP;
   /// The progress thread's turn: drives while operations are active and no other thread drives, else sleeps up to
   /// `idle_ms`. Returns at once after stop().
   void driveIdle(Lock& lock, int idle_ms) GOSS_ON_LOOP;
@@ -126,7 +127,7 @@ class Engine {
   Lock enterBusy() GOSS_RETURNS_LOCK;
   bool turnOnLoop() GOSS_ON_LOOP;
   bool finishTurnOnLoop() GOSS_ON_LOOP;
-  void drive(Lock& lock, const std::function<bool()>& done) GOSS_ON_LOOP;
+  void drive(Lock& lock, const std::function<bool()>& done, TimePoint limit) GOSS_ON_LOOP;
   void sleep(Lock& lock, int longest_ms) GOSS_ON_LOOP;
   [[nodiscard]] bool mayWait() const GOSS_ON_LOOP;
   [[nodiscard]] bool servesOthers() const GOSS_ON_LOOP;

@@ -105,7 +105,8 @@ Status DeviceMessage::step() {
   const Result<bool> done = isDeviceDone();
   if (!done.isOk())
     return Status::error(done.status().kind(),
-                         fmt::format("{}: rank {}: {}", describe(), context_.group.rank(), done.status().text()));
+                         fmt::format("{}: rank {}: {}", describe(), context_.group.rank(), done.status().text()),
+                         ErrorScope::operation, context_.group.worldRank(context_.group.rank()));
   if (!done.value()) return Status::ok();
   if (phase_ == Phase::leaving) {
     done_ = true;

@@ -192,17 +192,23 @@ void MessageOperation::ended(const Status& status) {
 
 void MessageOperation::onSent(const Status& status) { ended(status); }
 
+int MessageOperation::senderInWorld() const { return peer_ >= 0 ? context_.group.worldRank(peer_) : -1; }
+
 Status MessageOperation::onMatched(const Envelope& received, std::size_t length) {
   if (isQueued()) context_.receives.remove(*this);
   taken_back_ = false;
   if (std::memcmp(received.data(), context_.envelope(call_.dtype).data(), sizeof received) != 0) {
     const Signature theirs = Signature::decode(received);
-    return Status::error(GOSS_ERR_MISMATCH, fmt::format("{}: the message holds {}; use the sender's dtype", describe(),
-                                                        dtypeName(theirs.dtype)));
+    return Status::error(
+        GOSS_ERR_MISMATCH,
+        fmt::format("{}: the message holds {}; use the sender's dtype", describe(), dtypeName(theirs.dtype)),
+        ErrorScope::operation, senderInWorld());
   }
   if (length > RecvOperation::capacity) {
-    return Status::error(GOSS_ERR_TRUNCATED, fmt::format("{}: the message has {} bytes, the buffer only {}", describe(),
-                                                         length, RecvOperation::capacity));
+    return Status::error(
+        GOSS_ERR_TRUNCATED,
+        fmt::format("{}: the message has {} bytes, the buffer only {}", describe(), length, RecvOperation::capacity),
+        ErrorScope::operation, senderInWorld());
   }
   message.bytes = length;
   return Status::ok();

@@ -73,6 +73,8 @@ class MessageOperation final : public Operation, public QueuedReceive, private S
   void onSent(const Status& status) GOSS_ON_LOOP override;
   Status onMatched(const Envelope& received, std::size_t length) GOSS_ON_LOOP override;
   void onReceived(const Status& status) GOSS_ON_LOOP override;
+  /// World rank of the sender of the message that this receive is posted for; -1: none.
+  [[nodiscard]] int senderInWorld() const;
   void ended(const Status& status) GOSS_ON_LOOP;
 
   MessageContext& context_;

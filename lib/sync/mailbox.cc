@@ -1,9 +1,18 @@
 #include "sync/mailbox.h"
 
+#include <string>
+#include <utility>
+
 namespace goss::sync {
 
 Status called(goss_status status) {
-  return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
+  if (status == GOSS_SUCCESS) {
+    return Status::ok();
+  }
+  std::string text = goss_last_error();
+  std::int32_t culprit = -1;
+  (void)goss_last_error_rank(nullptr, &culprit);
+  return Status::error(status, std::move(text), ErrorScope::operation, culprit);
 }
 
 Status Mailbox::send(std::span<const std::byte> bytes, int to, int tag) {

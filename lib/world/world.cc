@@ -239,11 +239,14 @@ Status World::learn(const std::vector<std::string>& reports) {
   for (int rank = 0; rank < size(); ++rank) {
     const auto report = LinkReport::decode(reports[static_cast<std::size_t>(rank)], size());
     if (!report.has_value())
-      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} says of its links what makes no sense; do all "
-                                                           "ranks run the same version of Gossamer?",
-                                                           rank));
+      return Status::error(GOSS_ERR_BOOTSTRAP,
+                           fmt::format("rank {} says of its links what makes no sense; do all "
+                                       "ranks run the same version of Gossamer?",
+                                       rank),
+                           ErrorScope::communicator, rank);
     if (!report->trouble.empty())
-      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, report->trouble));
+      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, report->trouble),
+                           ErrorScope::communicator, rank);
     for (const auto& [peer, seconds] : report->round_trips)
       round_trips_.add(rank, peer, seconds);
   }
@@ -262,9 +265,11 @@ Status World::waitForLinks(Rendezvous& meeting) {
     if (!connected.isOk()) return connected.status();
     if (connected.value()) return Status::ok();
     if (deadline.expired()) {
+      const std::vector<int> absent = mesh_->peersNotReady();
       return Status::error(GOSS_ERR_BOOTSTRAP,
                            fmt::format("no connection to rank {} within {} ms; can this host reach its addresses?",
-                                       fmt::join(mesh_->peersNotReady(), ", "), config_.bootstrap_timeout_ms));
+                                       fmt::join(absent, ", "), config_.bootstrap_timeout_ms),
+                           ErrorScope::communicator, absent.empty() ? -1 : absent.front());
     }
     if (moved) continue;
     if (Status status = meeting.check(); !status.isOk()) return status; // A rank that has died will never answer.

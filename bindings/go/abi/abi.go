@@ -392,6 +392,10 @@ func LastError() unsafe.Pointer {
 	return unsafe.Pointer(C.goss_last_error())
 }
 
+func LastErrorRank(comm Comm, rank *int32) Status {
+	return Status(C.goss_last_error_rank(C.goss_comm_t(unsafe.Pointer(comm)), (*C.int32_t)(unsafe.Pointer(rank))))
+}
+
 func SetLastError(status Status, text unsafe.Pointer) Status {
 	return Status(C.goss_set_last_error(C.goss_status(status), (*C.char)(unsafe.Pointer(text))))
 }
@@ -450,6 +454,10 @@ func CommTransport(comm Comm, peer int32, name *unsafe.Pointer) Status {
 
 func CommError(comm Comm, status *Status, text *unsafe.Pointer) Status {
 	return Status(C.goss_comm_error(C.goss_comm_t(unsafe.Pointer(comm)), (*C.goss_status)(unsafe.Pointer(status)), (**C.char)(unsafe.Pointer(text))))
+}
+
+func CommErrorRank(comm Comm, rank *int32) Status {
+	return Status(C.goss_comm_error_rank(C.goss_comm_t(unsafe.Pointer(comm)), (*C.int32_t)(unsafe.Pointer(rank))))
 }
 
 func CommEventFd(comm Comm, fd *int32) Status {
@@ -550,6 +558,10 @@ func Test(request *Request, done *int32, message *Message) Status {
 
 func Wait(request *Request, message *Message) Status {
 	return Status(C.goss_wait((*C.goss_request_t)(unsafe.Pointer(request)), (*C.goss_message)(unsafe.Pointer(message))))
+}
+
+func WaitFor(request *Request, timeout_ms int64, done *int32, message *Message) Status {
+	return Status(C.goss_wait_for((*C.goss_request_t)(unsafe.Pointer(request)), C.int64_t(timeout_ms), (*C.int)(unsafe.Pointer(done)), (*C.goss_message)(unsafe.Pointer(message))))
 }
 
 func WaitAny(requests *Request, n uintptr, index *uintptr, message *Message) Status {
@@ -909,4 +921,4 @@ func PairAverage(window Window, partner int32, count uintptr, offset uintptr, sh
 }
 
 // Functions counts the functions above.
-const Functions = 134
+const Functions = 137

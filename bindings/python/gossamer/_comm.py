@@ -101,10 +101,11 @@ class Comm(NeighborCollectives):
     @property
     def error(self) -> Optional[Error]:
         """Why the communicator refuses operations: its first failure, or None."""
-        status, text = ctypes.c_int(), ctypes.c_char_p()
+        status, text, rank = ctypes.c_int(), ctypes.c_char_p(), ctypes.c_int32()
         with self._lock:
             check(library.goss_comm_error(self._open(), status, text))
-            return error_of(status.value, (text.value or b"").decode()) if status.value else None
+            check(library.goss_comm_error_rank(self._open(), rank))
+            return error_of(status.value, (text.value or b"").decode(), rank.value) if status.value else None
 
     def counters(self) -> Counters:
         """Running totals on this rank."""
@@ -161,16 +162,16 @@ class Comm(NeighborCollectives):
             dependent._destroy()
         with self._lock:
             handle, self._handle = self._handle, None
-            blocked = self._blocked
+            is_used = self._is_used()
         if handle is None:
             return
         watchers = list(self._watchers.values())
         self._watchers.clear()
         for watcher in watchers:
             watcher.close()
-        if blocked:  # other threads are in calls, which come back with an error
+        if is_used:  # other threads are in calls, which come back with an error
             library.goss_comm_abort(handle, b"the communicator was closed")
-            _waiting.poll(lambda: self._blocked == 0, _LONGEST_CLOSE)
+            _waiting.poll(lambda: not self._is_used(), _LONGEST_CLOSE)
         library.goss_comm_destroy(handle)
         error = Aborted("the communicator was closed while the operation was pending")
         for operation in list(self._pending):
@@ -180,6 +181,11 @@ class Comm(NeighborCollectives):
         for watcher in watchers:
             if not watcher.is_empty() and not watcher.loop.is_closed():
                 watcher.loop.call_soon_threadsafe(watcher.collect)
+
+    def _is_used(self) -> bool:
+        """Whether other threads block inside of the library."""
+        me = threading.get_ident()
+        return self._blocked > 0 or any(operation.waiter not in (0, me) for operation in list(self._pending))
 
     def __enter__(self) -> "Comm":
         return self
@@ -384,7 +390,7 @@ class Comm(NeighborCollectives):
         found, message = ctypes.c_int(), _abi.goss_message()
         source, tag = int32(source, "rank"), int32(tag, "tag")
         with self._lock:
-            check(library.goss_iprobe(self._open(), source, tag, found, message))
+            check(library.goss_iprobe(self._open(), source, tag, found, message), self._handle)
         return Message(message.source, message.tag, message.bytes) if found.value else None
 
     # ---- Memory, codecs, links ----
@@ -465,7 +471,7 @@ class Comm(NeighborCollectives):
             status = call(self._handle, *arguments, options.struct, operation.handle)
             if status:
                 self._pending.discard(operation)
-                raise last_error(status)
+                raise last_error(status, self._handle)
         del swept  # outside of the lock: buffers run finalizers
         if options.is_async or options.is_persistent:
             return request
@@ -500,7 +506,7 @@ class Comm(NeighborCollectives):
 
         def body() -> int:
             try:
-                check(call(handle))
+                check(call(handle), handle)
                 return 0
             finally:
                 with self._lock:
@@ -591,6 +597,8 @@ def _in_child() -> None:
     for comm in list(_alive):
         comm._lock = threading.RLock()
         comm._blocked = 0
+        for operation in comm._pending:
+            operation.waiter = 0
         comm._watchers.clear()  # an event loop's descriptors are the parent's too: taking one out would end its watch there
 
 

@@ -1,6 +1,6 @@
 """Errors of the library as exceptions."""
 
-import re
+import ctypes
 from typing import Dict, NoReturn, Optional, Type
 
 from . import _abi
@@ -14,7 +14,7 @@ class Error(RuntimeError):
     """A call of the library failed.
 
     ``status`` is the number of the C ABI (``goss_status``), ``text`` says who, what, and what to do next, and ``rank`` is the
-    rank that the text blames, or None.
+    rank of the communicator that is to blame (of gossamer.init()'s, where the call had none), or None.
     """
 
     status: int = _abi.GOSS_ERR_INTERNAL
@@ -101,35 +101,25 @@ _KINDS: Dict[int, Type[Error]] = {
     kind.status: kind for kind in (InvalidArgument, Unsupported, Mismatch, Timeout, PeerLost, Aborted, Protocol, Resource,
                                    Bootstrap, Truncated, Internal, DeviceFailed)
 }
-# These do not blame a rank, though they may name some.
-_NOBODY = (_abi.GOSS_ERR_INVALID_ARGUMENT, _abi.GOSS_ERR_UNSUPPORTED, _abi.GOSS_ERR_RESOURCE, _abi.GOSS_ERR_INTERNAL)
-_OWN_RANK = re.compile(r"\bon rank \d+: ")
-_RANK = re.compile(r"\branks? (\d+)")
 
 
-def _blamed(status: int, text: str) -> Optional[int]:
-    """The first rank that the text names, after the words that say where the error was seen. The C ABI gives no number."""
-    if status in _NOBODY:
-        return None
-    own = _OWN_RANK.search(text)
-    found = _RANK.search(text, own.end() if own else 0)
-    return int(found.group(1)) if found else None
+def error_of(status: int, text: str, rank: int = -1) -> Error:
+    """The exception of a status, its text, and the rank that the library blames (-1: none)."""
+    return _KINDS.get(status, Internal)(text, rank if rank >= 0 else None)
 
 
-def error_of(status: int, text: str) -> Error:
-    """The exception of a status and its text."""
-    return _KINDS.get(status, Internal)(text, _blamed(status, text))
+def last_error(status: int, comm: Optional[int] = None) -> Error:
+    """The exception of this thread's last failed call. ``rank`` counts in a communicator, or, where that is None, in the world."""
+    text = (library.goss_last_error() or b"").decode(errors="replace")
+    rank = ctypes.c_int32(-1)
+    library.goss_last_error_rank(comm, rank)
+    return error_of(status, text, rank.value)
 
 
-def last_error(status: int) -> Error:
-    """The exception of this thread's last failed call."""
-    return error_of(status, (library.goss_last_error() or b"").decode(errors="replace"))
-
-
-def check(status: int) -> None:
-    """Raises the exception of a status that is not success."""
+def check(status: int, comm: Optional[int] = None) -> None:
+    """Raises the exception of a status that is not success, as last_error() gives it."""
     if status:
-        raise last_error(status)
+        raise last_error(status, comm)
 
 
 def refuse_copy(self: object) -> NoReturn:

@@ -1,7 +1,9 @@
 """Started operations."""
 
 import ctypes
+import math
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Generator, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _abi, _waiting
@@ -25,6 +27,8 @@ class Message(NamedTuple):
 
 
 _UNWRITTEN = -2  # source of a message before the library has written it
+_SLICE = 0.05  # seconds that a thread blocks in the library before Python may run handlers of signals
+_PAUSE = 0.001
 
 
 class Operation:
@@ -33,7 +37,7 @@ class Operation:
     Its communicator keeps it from the moment it is made until it is complete, whatever becomes of the Request.
     """
 
-    __slots__ = ("comm", "handle", "flag", "message", "keep", "is_done", "error", "is_persistent", "is_told")
+    __slots__ = ("comm", "handle", "flag", "message", "keep", "is_done", "error", "is_persistent", "is_told", "waiter")
 
     def __init__(self, comm: "Comm", keep: Tuple[Any, ...], is_persistent: bool) -> None:
         self.comm = comm
@@ -45,6 +49,7 @@ class Operation:
         self.error: Optional[Error] = None
         self.is_persistent = is_persistent
         self.is_told = False  # whether the descriptor of goss_comm_event_fd tells of it
+        self.waiter = 0  # the thread that blocks in the library until it is complete
 
     def test(self) -> bool:
         """Whether the operation is complete; never blocks."""
@@ -54,6 +59,8 @@ class Operation:
         with self.comm._lock:
             if self.is_done or self.comm.is_closed:  # close() is about to abandon it
                 return self.is_done
+            if self.waiter not in (0, threading.get_ident()):  # that thread completes it
+                return False
             if self.flag.value:
                 self._complete(self._lost_error())
                 return True
@@ -61,10 +68,48 @@ class Operation:
             if self.is_done:  # a signal handler has closed the communicator
                 return True
             if self.flag.value:
-                self._complete(last_error(status) if status else None)
+                self._complete(last_error(status, self.comm._handle) if status else None)
             else:
                 check(status)
             return self.is_done
+
+    def wait(self, limit: Optional[float] = None) -> bool:
+        """Blocks until the operation is complete, for `limit` seconds at most; whether it is. Between two calls of the library Python
+        runs the handlers of signals, so Ctrl-C raises KeyboardInterrupt here."""
+        deadline = None if limit is None else time.monotonic() + limit
+        while not self.test():
+            longest = _SLICE
+            if deadline is not None:
+                longest = min(longest, deadline - time.monotonic())
+                if longest <= 0:
+                    return False
+            if not self._block(longest):
+                time.sleep(min(longest, _PAUSE))
+        return True
+
+    def _block(self, longest: float) -> bool:
+        """Waits in the library for up to `longest` seconds; False: another thread does, or the communicator is about to close.
+
+        Code of this thread that runs while it is the waiter, which only a handler of a signal does, finds the library not entered yet
+        or left already."""
+        me = threading.get_ident()
+        keep = self.keep  # dropped outside of the lock: buffers run finalizers
+        try:
+            with self.comm._lock:
+                if self.waiter or self.is_done or self.comm.is_closed:
+                    return self.is_done
+                self.waiter = me
+            status = library.goss_wait_for(self.handle, math.ceil(1000 * longest), self.flag, self.message)
+            with self.comm._lock:
+                if self.flag.value and not self.is_done:
+                    self._complete(last_error(status, self.comm._handle) if status else None)
+                elif status and not self.is_done:
+                    raise last_error(status, self.comm._handle)
+        finally:
+            if self.waiter == me:
+                self.waiter = 0
+        del keep
+        return True
 
     def _lost_error(self) -> Optional[Error]:
         """The error of an operation that goss_test has completed when an exception of a signal handler took its status away."""
@@ -105,7 +150,7 @@ class Request:
         Raises the operation's error, each time. ``timeout``: seconds after which Timeout is raised and the operation goes on.
         Ctrl-C raises KeyboardInterrupt, and the operation goes on.
         """
-        if not _waiting.poll(self._operation.test, timeout):
+        if not self._operation.wait(timeout):
             raise Timeout(f"the operation is not complete after {timeout} s; it goes on")
         return self._result()
 
@@ -155,7 +200,7 @@ class Request:
             status = library.goss_start(operation.handle)
             if status:
                 operation.is_done = True
-                raise last_error(status)
+                raise last_error(status, operation.comm._handle)
         return self
 
     def free(self) -> None:

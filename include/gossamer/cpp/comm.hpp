@@ -115,6 +115,12 @@ class BasicComm : public Calls<Blocking, Errors> {
     if (goss_comm_error(handle(), &status, &text) != GOSS_SUCCESS || status == GOSS_SUCCESS) return std::nullopt;
     return Error(status, text);
   }
+  /// The rank that error() blames; -1: none.
+  std::int32_t blamedRank() const {
+    std::int32_t rank = -1;
+    goss_comm_error_rank(handle(), &rank);
+    return rank;
+  }
   /// A descriptor that polls readable while a request is complete and not collected.
   Return<int> eventFd() const {
     int fd = -1;

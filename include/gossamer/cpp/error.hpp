@@ -4,6 +4,7 @@
 #define GOSSAMER_CPP_ERROR_HPP_
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -32,15 +33,24 @@ inline const std::error_category& category() noexcept {
 /// Why a call failed: what the caller can do about it, and the library's sentence that names who and what.
 class Error : public std::runtime_error {
  public:
-  Error(goss_status status, const std::string& text) : std::runtime_error(text), status_(status) {}
+  Error(goss_status status, const std::string& text, std::int32_t world_rank = -1)
+      : std::runtime_error(text), status_(status), world_rank_(world_rank) {}
   /// The failure that the calling thread's last call has just reported with `status`.
-  static Error last(goss_status status) { return {status, goss_last_error()}; }
+  static Error last(goss_status status) {
+    const std::string text = goss_last_error();
+    std::int32_t world_rank = -1;
+    goss_last_error_rank(nullptr, &world_rank);
+    return {status, text, world_rank};
+  }
 
   goss_status status() const noexcept { return status_; }
+  /// The rank that is to blame, as its number in the communicator that create() made; -1: none.
+  std::int32_t worldRank() const noexcept { return world_rank_; }
   std::error_code code() const noexcept { return {status_, category()}; }
 
  private:
   goss_status status_;
+  std::int32_t world_rank_;
 };
 
 /// A value, or the Error in its place.

@@ -2,6 +2,8 @@
 #ifndef GOSSAMER_CPP_REQUEST_HPP_
 #define GOSSAMER_CPP_REQUEST_HPP_
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -68,6 +70,13 @@ class BasicRequest {
   Return<Message> wait() {
     const std::optional<Error> refused = finish();
     return Errors::outcome(refused ? refused : failure_, message_);
+  }
+
+  /// As wait(), for about `longest` at most: whether the operation is complete. If not, it goes on.
+  Return<bool> waitFor(std::chrono::milliseconds longest) {
+    const std::optional<Error> refused = ask(longest);
+    if (!refused && is_pending_) return false;
+    return Errors::outcome(refused ? refused : failure_, true);
   }
 
   /// Whether the operation is complete. Never blocks; the library makes progress in it.
@@ -143,12 +152,14 @@ class BasicRequest {
     const goss_status status = goss_wait(&handle_, &got);
     return status == GOSS_SUCCESS ? complete(got, std::nullopt) : take(got, Error::last(status));
   }
-  /// As finish(), but does not wait.
-  std::optional<Error> ask() noexcept {
+  /// As finish(), but waits for `longest` at most, which is 0 or more.
+  std::optional<Error> ask(std::chrono::milliseconds longest = {}) noexcept {
     if (!is_pending_) return std::nullopt;
     int done = 0;
     goss_message got{message_.source, message_.tag, message_.bytes};
-    const goss_status status = goss_test(&handle_, &done, &got);
+    const std::int64_t limit_ms = std::max<std::int64_t>(longest.count(), 0);
+    const goss_status status =
+        limit_ms == 0 ? goss_test(&handle_, &done, &got) : goss_wait_for(&handle_, limit_ms, &done, &got);
     if (status != GOSS_SUCCESS) return take(got, Error::last(status));
     return done == 0 ? std::nullopt : complete(got, std::nullopt);
   }

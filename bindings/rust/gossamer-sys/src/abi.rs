@@ -345,6 +345,7 @@ extern "C" {
     pub fn goss_version() -> c_int;
     pub fn goss_status_string(status: goss_status) -> *mut c_char;
     pub fn goss_last_error() -> *mut c_char;
+    pub fn goss_last_error_rank(comm: goss_comm_t, rank: *mut i32) -> goss_status;
     pub fn goss_set_last_error(status: goss_status, text: *mut c_char) -> goss_status;
     pub fn goss_dtype_size(dtype: goss_dtype) -> usize;
     pub fn goss_config_init_sized(config: *mut goss_config, size: usize) -> goss_status;
@@ -360,6 +361,7 @@ extern "C" {
     pub fn goss_comm_size(comm: goss_comm_t, size: *mut i32) -> goss_status;
     pub fn goss_comm_transport(comm: goss_comm_t, peer: i32, name: *mut *mut c_char) -> goss_status;
     pub fn goss_comm_error(comm: goss_comm_t, status: *mut goss_status, text: *mut *mut c_char) -> goss_status;
+    pub fn goss_comm_error_rank(comm: goss_comm_t, rank: *mut i32) -> goss_status;
     pub fn goss_comm_event_fd(comm: goss_comm_t, fd: *mut c_int) -> goss_status;
     pub fn goss_comm_abort(comm: goss_comm_t, reason: *mut c_char) -> goss_status;
     pub fn goss_comm_destroy(comm: goss_comm_t) -> goss_status;
@@ -385,6 +387,7 @@ extern "C" {
     pub fn goss_iprobe(comm: goss_comm_t, source: i32, tag: i32, found: *mut c_int, message: *mut goss_message) -> goss_status;
     pub fn goss_test(request: *mut goss_request_t, done: *mut c_int, message: *mut goss_message) -> goss_status;
     pub fn goss_wait(request: *mut goss_request_t, message: *mut goss_message) -> goss_status;
+    pub fn goss_wait_for(request: *mut goss_request_t, timeout_ms: i64, done: *mut c_int, message: *mut goss_message) -> goss_status;
     pub fn goss_wait_any(requests: *mut goss_request_t, n: usize, index: *mut usize, message: *mut goss_message) -> goss_status;
     pub fn goss_wait_all(requests: *mut goss_request_t, n: usize) -> goss_status;
     pub fn goss_request_error(request: goss_request_t, status: *mut goss_status, text: *mut *mut c_char) -> goss_status;
@@ -477,13 +480,14 @@ extern "C" {
 }
 
 /// The address of every function: a program that reads them does not link with a library that lacks one.
-pub fn functions() -> [(&'static str, *const ()); 134] {
+pub fn functions() -> [(&'static str, *const ()); 137] {
     [
         ("goss_options_init", goss_options_init as *const ()),
         ("goss_counters_init", goss_counters_init as *const ()),
         ("goss_version", goss_version as *const ()),
         ("goss_status_string", goss_status_string as *const ()),
         ("goss_last_error", goss_last_error as *const ()),
+        ("goss_last_error_rank", goss_last_error_rank as *const ()),
         ("goss_set_last_error", goss_set_last_error as *const ()),
         ("goss_dtype_size", goss_dtype_size as *const ()),
         ("goss_config_init_sized", goss_config_init_sized as *const ()),
@@ -499,6 +503,7 @@ pub fn functions() -> [(&'static str, *const ()); 134] {
         ("goss_comm_size", goss_comm_size as *const ()),
         ("goss_comm_transport", goss_comm_transport as *const ()),
         ("goss_comm_error", goss_comm_error as *const ()),
+        ("goss_comm_error_rank", goss_comm_error_rank as *const ()),
         ("goss_comm_event_fd", goss_comm_event_fd as *const ()),
         ("goss_comm_abort", goss_comm_abort as *const ()),
         ("goss_comm_destroy", goss_comm_destroy as *const ()),
@@ -524,6 +529,7 @@ pub fn functions() -> [(&'static str, *const ()); 134] {
         ("goss_iprobe", goss_iprobe as *const ()),
         ("goss_test", goss_test as *const ()),
         ("goss_wait", goss_wait as *const ()),
+        ("goss_wait_for", goss_wait_for as *const ()),
         ("goss_wait_any", goss_wait_any as *const ()),
         ("goss_wait_all", goss_wait_all as *const ()),
         ("goss_request_error", goss_request_error as *const ()),
