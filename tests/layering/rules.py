@@ -82,6 +82,7 @@ PYTHON = {
         ("_synchronizer",),
         ("__init__",),
         ("torch/_work",),
+        ("torch/_streams",),
         ("torch/_group",),
         ("torch/_hooks",),
         ("torch/_fsdp", "torch/_shrink", "torch/torchft"),

@@ -41,6 +41,7 @@ class _Tensor:
         self.parameter = parameter
         self.gradient = gradient
         self.is_torch = hasattr(parameter, "requires_grad")
+        self.is_on_device = self.is_torch and parameter.device.type == "cuda"  # whose work torch's streams order
         self._read: Optional[Tuple[int, int]] = None  # place and version of the gradient of autograd that was read
 
     def lend_gradient(self) -> None:
@@ -116,8 +117,9 @@ class Synchronizer:
     adpsgd and acid ranks may make unequal numbers of steps.
 
     ``named``: pairs of name and parameter (torch; those that do not require a gradient are left out), or triples of name, array
-    and gradient (numpy and other buffers), in the order of the forward pass, float32, in host memory. They belong to the
-    synchronizer until close(). Making it gives all ranks rank 0's parameters.
+    and gradient (numpy and other buffers), in the order of the forward pass, float32. They belong to the synchronizer until close().
+    Making it gives all ranks rank 0's parameters. On a CUDA device each call first waits until torch's current stream has come to
+    it; arrays of others than torch must be ready. The library computes on a copy in pinned memory (docs/devices.md).
 
     ``comm``: a Comm, a process group of backend gossamer, or None: torch's default group if there is one, else a new gossamer.init().
     ``layers``: a number for each tensor; those of equal numbers stay in one fragment. None: the tensors of a module are a layer.
@@ -212,6 +214,7 @@ class Synchronizer:
                 elif tensor.has_changed():
                     raise InvalidArgument(f"the gradient of {tensor.name} was changed after backward(), which has begun to exchange it; "
                                           "call gradients() of the synchronizer before gradients are clipped, unscaled or replaced")
+        self._settle()
         self._long(library.goss_sync_gradients)
         self._told.clear()
         self._has_gradients = True
@@ -223,6 +226,7 @@ class Synchronizer:
         """Collective, after the update: parameters may change. Blocks only in steps in which an exchange must be applied."""
         self._begin_step()
         self._check_places()
+        self._settle()
         self._long(library.goss_sync_step)
         self._is_begun = False
         self._has_gradients = False
@@ -230,6 +234,7 @@ class Synchronizer:
     def finish(self) -> None:
         """Collective: applies what is in flight, and averages the parameters if they differ. Training may go on."""
         self._check_places()
+        self._settle()
         self._long(library.goss_sync_finish)
 
     @contextlib.contextmanager
@@ -319,6 +324,7 @@ class Synchronizer:
             self.set_loss(self._given_loss)
         try:
             self._lent = [self._register(tensor, layer) for tensor, layer in zip(self._tensors, self._layers)]
+            self._settle()
             if state is not None:
                 self._import([state] if isinstance(state, dict) else list(state))
             self._long(library.goss_sync_start)
@@ -333,10 +339,15 @@ class Synchronizer:
                 raise InvalidArgument(f"parameter {tensor.name} has moved to other memory (p.data = ..., set_(), module.to()); copy into "
                                       "it by p.copy_(), or close the synchronizer and make another one")
 
+    def _settle(self) -> None:
+        """The library reads tensors of CUDA devices as they are: waits for what torch's current streams have to do to them."""
+        for device in {tensor.parameter.device for tensor in self._tensors if tensor.is_on_device}:
+            sys.modules["torch"].cuda.current_stream(device).synchronize()
+
     def _register(self, tensor: _Tensor, layer: int) -> Tuple[Any, ...]:
         """Gives what keeps the memory of the tensor."""
         role = f"parameter {tensor.name}"
-        parameter = _buffers.on_host(_buffers.writable(tensor.parameter, role), role)
+        parameter = _buffers.writable(tensor.parameter, role)
         struct = _abi.goss_sync_tensor()
         check(library.goss_sync_tensor_init(struct, ctypes.sizeof(struct)))
         struct.name = tensor.name.encode()
@@ -346,7 +357,7 @@ class Synchronizer:
         if self.exchanges_gradients:
             tensor.lend_gradient()
             role = f"the gradient of {tensor.name}"
-            gradient = _buffers.on_host(_buffers.writable(tensor.gradient, role), role)
+            gradient = _buffers.writable(tensor.gradient, role)
             if gradient.elements != parameter.elements or gradient.dtype != parameter.dtype:
                 raise InvalidArgument(f"the gradient of {tensor.name} has another size or type than the parameter")
             struct.gradient = gradient.address
@@ -380,6 +391,7 @@ class Synchronizer:
                                   "already; put all backward passes of a step but the last into 'with sync.no_sync():', and end every step by step()")
         self._begin_step()
         self._tensors[index].read_gradient()
+        self._settle()
         self._told.add(index)
         self.gradient_ready(index)
 
@@ -432,14 +444,14 @@ class Synchronizer:
     def _short(self, function: Callable[..., Any], *arguments: Any) -> None:
         """A call that does not wait for other ranks."""
         with self._alone() as handle:
-            check(function(handle, *arguments))
+            check(function(handle, *arguments), self._comm._handle)
 
     def _long(self, function: Callable[[int], Any]) -> None:
         """A call that may wait for other ranks, and goes on when Ctrl-C ends the wait."""
 
         def body() -> None:
             with self._alone() as handle:
-                check(function(handle))
+                check(function(handle), self._comm._handle)
 
         _waiting.apart(body)
 

@@ -28,10 +28,12 @@ def _look(rank, data):
     try:
         dist.all_reduce(data)
         seen = data.cpu()
+        rank.note("read", "NaN" if seen.isnan().all() else f"{seen[:4].tolist()}")
+        if rank.backend == "gossamer":  # which raises from the next call on
+            dist.all_reduce(data)
     except Exception as error:
         rank.note("raised", str(error))
         raise
-    rank.note("read", "NaN" if seen.isnan().all() else f"{seen[:4].tolist()}")
     time.sleep(100)  # torch ends the process
 
 
@@ -81,6 +83,8 @@ def device_lost(rank):
             if not torch.equal(seen, rank.expected()):
                 rank.note("read", "NaN" if seen.isnan().all() else f"{seen[:4].tolist()} in turn {turn}")
                 break
+        if rank.backend == "gossamer":
+            dist.all_reduce(data)
     except Exception as error:
         rank.note("raised", str(error))
         raise
@@ -102,6 +106,8 @@ def recovered(rank):
     try:
         dist.all_reduce(data)
         rank.note("read", "NaN" if data.cpu().isnan().all() else "something else")
+        if rank.backend == "gossamer":
+            dist.all_reduce(data)
     except Exception as error:
         rank.note("raised", str(error))
     while dist.is_initialized():

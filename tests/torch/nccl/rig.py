@@ -79,8 +79,12 @@ class Rank:
     def __init__(self, number, size, stores, results):
         self.number, self.size, self.stores, self.results = number, size, stores, results
         self.store = stores("first")
+        self.one_queue = os.environ.get("CUDA_STANDIN_ONE_QUEUE") == "1"
 
     def begin(self, backend, eager, seconds=60):
+        if backend == "gossamer":
+            import gossamer.torch  # pylint: disable=import-outside-toplevel,unused-import
+
         torch.set_num_threads(1)
         torch.cuda.set_device(self.number % torch.cuda.device_count())
         dist.init_process_group(backend, store=self.store, rank=self.number, world_size=self.size, timeout=datetime.timedelta(seconds=seconds),

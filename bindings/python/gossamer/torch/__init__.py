@@ -1,4 +1,4 @@
-"""Gossamer under torch.distributed, for tensors on the CPU.
+"""Gossamer under torch.distributed, for tensors on the CPU and on CUDA devices.
 
     import torch.distributed as dist
     import gossamer.torch                      # torch 2.9 and later find the backend by themselves
@@ -14,7 +14,7 @@ import torch.distributed as dist
 
 from .._comm import Comm
 from ._fsdp import compress_fsdp
-from ._group import HAS_BACKENDS, Collectives, GossamerBackend, GossamerGroup, Options, meet
+from ._group import DEVICES, HAS_BACKENDS, Collectives, GossamerBackend, GossamerGroup, Options, meet
 from ._hooks import group_of, hook
 from ._shrink import prepared, shrink
 from ._work import seconds
@@ -49,7 +49,7 @@ def register() -> None:
     """Makes backend "gossamer" known to torch.distributed; importing this module does it, and so does torch's entry point."""
     if not hasattr(dist.Backend, "GOSSAMER"):
         takes_devices = "devices" in inspect.signature(dist.Backend.register_backend).parameters
-        dist.Backend.register_backend("gossamer", _create, extended_api=True, **({"devices": ["cpu"]} if takes_devices else {}))
+        dist.Backend.register_backend("gossamer", _create, extended_api=True, **({"devices": list(DEVICES)} if takes_devices else {}))
 
 
 register()

@@ -3,9 +3,9 @@
 from typing import Any, Dict, Optional, Sequence
 
 import torch
+import torch.distributed as dist
 
 from .._errors import InvalidArgument
-from ._group import contiguous, copies, op_of, scale_of, written
 from ._hooks import COMPRESSED, group_of
 
 
@@ -21,25 +21,24 @@ class _Compressed:
 
     def _options(self, used: Any, dtype: torch.dtype) -> Dict[str, Any]:
         if dtype not in COMPRESSED:
-            return {"async_op": True}
+            return {}
         if used.comm not in self._numbers:
             self._numbers[used.comm] = next(used._numbers)
-        return {"async_op": True, "codec": self._codec, "tensor": self._numbers[used.comm]}
+        return {"codec": self._codec, "tensor": self._numbers[used.comm]}
 
 
 class _AllGather(_Compressed):
     def __call__(self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, group: Any, async_op: bool = False) -> Any:
-        used, got = group_of(group), written(output_tensor)
-        request = used.comm.all_gather(contiguous(input_tensor), got, **self._options(used, got.dtype))
-        work = used._work([request], [output_tensor], copies([(output_tensor, got)]))
+        used = group_of(group)
+        work = used._allgather_base(output_tensor, input_tensor, None, **self._options(used, output_tensor.dtype))
         return work if async_op else work.wait() and None
 
 
 class _ReduceScatter(_Compressed):
     def __call__(self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, group: Any, op: Any, async_op: bool = False) -> Any:
-        used, given, got = group_of(group), contiguous(input_tensor), written(output_tensor)
-        request = used.comm.reduce_scatter(given, got, op_of(op, given.dtype), **scale_of(op), **self._options(used, given.dtype))
-        work = used._work([request], [output_tensor], copies([(output_tensor, got)]))
+        used, options = group_of(group), dist.ReduceScatterOptions()
+        options.reduceOp = op
+        work = used._reduce_scatter_base(output_tensor, input_tensor, options, **self._options(used, input_tensor.dtype))
         return work if async_op else work.wait() and None
 
 

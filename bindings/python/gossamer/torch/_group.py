@@ -1,8 +1,9 @@
 """The process group: torch.distributed's calls on a communicator."""
 
 import itertools
+import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 import torch
 import torch.distributed as dist
@@ -14,10 +15,12 @@ from .._comm import ANY_SOURCE, Comm
 from .._errors import Bootstrap, Error, InvalidArgument, Timeout
 from .._request import Request
 from .._world import SETTINGS, UniqueId, init
-from ._work import Completer, GroupWork, Pending, seconds
+from ._streams import COLLECTIVES, RECEIVES, SENDS, StreamPending, Streams, ordered
+from ._work import Completer, Finish, GroupWork, Pending, seconds
 
 Tensors = List[Tensor]
-Finish = Optional[Callable[[], None]]
+
+DEVICES = ("cpu", "cuda")  # whose tensors the backend takes
 
 _BARRIER_TAG = 2**31 - 1
 _FIRST_TENSOR = 1 << 62  # apart from those that the program numbers itself
@@ -64,11 +67,11 @@ def scale_of(reduce_op: Any) -> Dict[str, float]:
 
 
 def contiguous(tensor: Tensor) -> Tensor:
-    """The tensor, or a contiguous copy of its values; sparse ones and devices are refused."""
+    """The tensor, or a contiguous copy of its values; sparse ones and devices other than CUDA's are refused."""
     if tensor.layout is not torch.strided:
         raise TypeError(f"backend gossamer has no sparse collectives ({tensor.layout}); give tensor.to_dense()")
-    if tensor.device.type != "cpu":
-        raise TypeError(f"the tensor is on device {tensor.device}; backend gossamer reads host memory: give tensor.cpu()")
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise TypeError(f"the tensor is on device {tensor.device}; backend gossamer reads memory of the host and of CUDA devices: give tensor.cpu()")
     if tensor.is_contiguous() and not tensor.is_neg() and not tensor.is_conj():
         return tensor.detach() if tensor.requires_grad else tensor
     return tensor.detach().resolve_conj().resolve_neg().contiguous()
@@ -117,6 +120,19 @@ def split_counts(call: str, whole: Tensor, sizes: Sequence[int], ranks: int) -> 
     return [size * (whole.numel() // rows if rows else 0) for size in sizes]
 
 
+def room(like: Tensor, elements: int) -> Tensor:
+    """A new vector of the type of another tensor, and where that is."""
+    return torch.empty(elements, dtype=like.dtype, device=like.device)
+
+
+def joined(parts: Sequence[Tensor]) -> Tensor:
+    """The elements of all of them behind each other, by plain copies."""
+    whole = room(parts[0], sum(part.numel() for part in parts))
+    for place, part in zip(whole.split([part.numel() for part in parts]), parts):
+        place.copy_(contiguous(part).reshape(-1))
+    return whole
+
+
 def as_moved(tensor: Tensor) -> Tensor:
     """A contiguous tensor as it may be sent: one of a type that Gossamer lacks as bytes."""
     return tensor if tensor.dtype in _TYPES else tensor.reshape(-1).view(torch.uint8)
@@ -154,23 +170,33 @@ def meet(store: Any, rank: int, size: int, timeout: Optional[float], settings: D
     return init(rank, size, unique_id, **limits)
 
 
+def part_of(comm: Comm, ranks: Sequence[int]) -> Optional[Comm]:
+    """Collective. A communicator of some ranks, in their order; None on the others. Parts that are made at once do not overlap."""
+    place = list(ranks).index(comm.rank) if comm.rank in ranks else -1
+    return comm.split(min(ranks) if place >= 0 else -1, max(place, 0))
+
+
 def _failed(missing: Sequence[int]) -> str:
     """In Gloo's words, which programs look for."""
     return f"Rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))} failed to pass monitoredBarrier"
 
 
 class Collectives:
-    """The calls that both kinds of groups share. Tensors are on the CPU; those that are not contiguous go by a copy."""
+    """The calls that both kinds of groups share. Tensors that are not contiguous go by a copy. CUDA tensors are used in streams of the
+    group: these wait for torch's current stream, and a work's wait() makes the current stream wait for them."""
 
     _comm: Comm
     _completer: Completer
+    _streams: Streams
 
-    def _begin(self, comm: Comm, completer: Optional[Completer] = None) -> None:
+    def _begin(self, comm: Comm, lender: "Optional[Collectives]" = None) -> None:
         self._comm = comm
-        self._completer = Completer(comm) if completer is None else completer
+        self._completer = Completer(comm) if lender is None else lender._completer
+        self._streams = Streams() if lender is None else lender._streams
         self._timeout: Optional[float] = None
         self._barriers = itertools.count()
         self._numbers = itertools.count(_FIRST_TENSOR)  # tensor numbers for hooks
+        self._coalesced = threading.local()  # what this thread has started since _start_coalescing()
 
     @property
     def comm(self) -> Comm:
@@ -178,7 +204,38 @@ class Collectives:
         return self._comm
 
     def _work(self, requests: Sequence[Request], result: Any, finish: Finish = None) -> GroupWork:
-        return GroupWork(self._completer, Pending(requests, result, finish))
+        stream = self._streams.entered()
+        if stream is None:
+            pending = Pending(requests, result, finish)
+        else:
+            self._completer.look_after(requests)
+            pending = StreamPending(requests, result, finish, self._streams, stream)
+        if self._is_coalescing():
+            self._coalesced.pending.append(pending)
+        return GroupWork(self._completer, pending)
+
+    def _is_coalescing(self) -> bool:
+        return getattr(self._coalesced, "pending", None) is not None
+
+    def _start_coalescing(self, device: Any = None) -> None:  # pylint: disable=unused-argument
+        self._coalesced.pending, self._coalesced.receives = [], []
+
+    def _end_coalescing(self, device: Any = None) -> GroupWork:  # pylint: disable=unused-argument
+        """One work for all that this thread has started since _start_coalescing()."""
+        receives, self._coalesced.receives = self._coalesced.receives, None
+        for work, arguments in receives:
+            work.pending = self.recv(*arguments).pending
+        started, self._coalesced.pending = self._coalesced.pending, None
+        requests = [request for pending in started for request in pending.requests]
+        in_streams = [pending for pending in started if isinstance(pending, StreamPending)]
+        if in_streams and len(in_streams) == len(started):
+            return GroupWork(self._completer, in_streams[0].joined(in_streams))
+
+        def finish() -> None:
+            for pending in started:
+                pending.end()
+
+        return GroupWork(self._completer, Pending(requests, [], finish))
 
     def _keywords(self, opts: Any) -> Dict[str, Any]:
         timeout = seconds(getattr(opts, "timeout", None)) or self._timeout
@@ -190,6 +247,7 @@ class Collectives:
 
     # ---- Reductions ----
 
+    @ordered(COLLECTIVES)
     def allreduce(self, tensors: Any, opts: Any = None) -> GroupWork:
         tensors = [tensors] if isinstance(tensors, Tensor) else tensors
         reduce_op = dist.ReduceOp.SUM if opts is None else opts.reduceOp
@@ -203,17 +261,20 @@ class Collectives:
     def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> GroupWork:
         return self.allreduce(tensors, opts)
 
+    @ordered(COLLECTIVES)
     def reduce(self, tensors: Tensors, opts: Any) -> GroupWork:
         root = opts.rootRank
         given = [written(one) if self._comm.rank == root else contiguous(one) for one in tensors]
         requests = [self._comm.reduce(one, None, op_of(opts.reduceOp, one.dtype), root, **self._keywords(opts)) for one in given]
         return self._work(requests, list(tensors), copies(list(zip(tensors, given))) if self._comm.rank == root else None)
 
-    def _reduce_scatter_base(self, output: Tensor, tensor: Tensor, opts: Any) -> GroupWork:
+    @ordered(COLLECTIVES)
+    def _reduce_scatter_base(self, output: Tensor, tensor: Tensor, opts: Any, **options: Any) -> GroupWork:
         given, got = contiguous(tensor), written(output)
-        request = self._comm.reduce_scatter(given, got, op_of(opts.reduceOp, given.dtype), **self._keywords(opts))
+        request = self._comm.reduce_scatter(given, got, op_of(opts.reduceOp, given.dtype), **self._keywords(opts), **options)
         return self._work([request], [output], copies([(output, got)]))
 
+    @ordered(COLLECTIVES)
     def reduce_scatter(self, outputs: Tensors, inputs: Sequence[Tensors], opts: Any) -> GroupWork:
         requests, pairs = [], []
         check_list("reduce_scatter", outputs, len(inputs))
@@ -221,12 +282,13 @@ class Collectives:
             check_list("reduce_scatter", parts, self._comm.size, output)
             got = written(output)
             counts = [part.numel() for part in parts]
-            whole = torch.cat([contiguous(part).reshape(-1) for part in parts])
+            whole = joined(parts)
             requests.append(self._comm.reduce_scatterv(whole, got, counts, op_of(opts.reduceOp, whole.dtype),
                                                        **self._keywords(opts)))
             pairs.append((output, got))
         return self._work(requests, list(outputs), copies(pairs))
 
+    @ordered(COLLECTIVES)
     def reduce_scatter_tensor_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any) -> GroupWork:
         check_list("reduce_scatter", outputs, len(inputs))
         given, got = [contiguous(one) for one in inputs], [written(one) for one in outputs]
@@ -234,8 +296,14 @@ class Collectives:
                     for one, place in zip(given, got)]
         return self._work(requests, list(outputs), copies(list(zip(outputs, got))))
 
+    @ordered(COLLECTIVES)
+    def _average(self, buffer: Tensor, **options: Any) -> GroupWork:
+        """All-reduces a contiguous tensor in place by "avg". The work's value is the buffer itself."""
+        return self._work([self._comm.all_reduce(buffer, op="avg", async_op=True, **options)], buffer)
+
     # ---- Moves ----
 
+    @ordered(COLLECTIVES)
     def broadcast(self, tensors: Any, opts: Any) -> GroupWork:
         tensors = [tensors] if isinstance(tensors, Tensor) else tensors
         given = [contiguous(one) if self._comm.rank == opts.rootRank else written(one) for one in tensors]
@@ -243,12 +311,14 @@ class Collectives:
         is_root = self._comm.rank == opts.rootRank  # the root's tensors stay as they are
         return self._work(requests, list(tensors), None if is_root else copies(list(zip(tensors, given))))
 
-    def _allgather_base(self, output: Tensor, tensor: Tensor, opts: Any = None) -> GroupWork:
+    @ordered(COLLECTIVES)
+    def _allgather_base(self, output: Tensor, tensor: Tensor, opts: Any = None, **options: Any) -> GroupWork:
         check_list("all_gather", [tensor], 1, output)
         got = written(output)
-        request = self._comm.all_gather(as_moved(contiguous(tensor)), as_moved(got), **self._keywords(opts))
+        request = self._comm.all_gather(as_moved(contiguous(tensor)), as_moved(got), **self._keywords(opts), **options)
         return self._work([request], [output], copies([(output, got)]))
 
+    @ordered(COLLECTIVES)
     def allgather(self, outputs: Sequence[Tensors], tensors: Tensors, opts: Any = None) -> GroupWork:
         requests, pairs = [], []
         check_list("all_gather", tensors, len(outputs))
@@ -258,7 +328,7 @@ class Collectives:
                 check_written(place)
             given = contiguous(tensor)
             counts = [place.numel() for place in places]
-            whole = torch.empty(sum(counts), dtype=given.dtype)
+            whole = room(given, sum(counts))
             if len(set(counts)) == 1:
                 request = self._comm.all_gather(as_moved(given), as_moved(whole), **self._keywords(opts))
             else:
@@ -276,6 +346,7 @@ class Collectives:
             check_list("all_gather", each, len(tensors))
         return self.allgather([list(each) for each in zip(*outputs)], tensors, opts)
 
+    @ordered(COLLECTIVES)
     def allgather_into_tensor_coalesced(self, outputs: Tensors, tensors: Tensors, opts: Any = None) -> GroupWork:
         check_list("all_gather", outputs, len(tensors))
         for output, tensor in zip(outputs, tensors):
@@ -285,6 +356,7 @@ class Collectives:
                     for one, place in zip(tensors, got)]
         return self._work(requests, list(outputs), copies(list(zip(outputs, got))))
 
+    @ordered(COLLECTIVES)
     def gather(self, outputs: Sequence[Tensors], tensors: Tensors, opts: Any) -> GroupWork:
         given = contiguous(tensors[0])
         if self._comm.rank != opts.rootRank:
@@ -293,20 +365,22 @@ class Collectives:
         check_equal("gather", outputs[0], self._comm.size, given)
         for place in outputs[0]:
             check_written(place)
-        whole = torch.empty(given.numel() * self._comm.size, dtype=given.dtype)
+        whole = room(given, given.numel() * self._comm.size)
         request = self._comm.gather(as_moved(given), as_moved(whole), opts.rootRank, **self._keywords(opts))
         return self._work([request], outputs[0], copies(list(zip(outputs[0], whole.split([given.numel()] * self._comm.size)))))
 
+    @ordered(COLLECTIVES)
     def scatter(self, outputs: Tensors, tensors: Sequence[Tensors], opts: Any) -> GroupWork:
         got = written(outputs[0])
         is_root = self._comm.rank == opts.rootRank
         if is_root:
             check_equal("scatter", tensors[0], self._comm.size, got)
-        whole = torch.cat([contiguous(one).reshape(-1) for one in tensors[0]]) if is_root else None
+        whole = joined(tensors[0]) if is_root else None
         request = self._comm.scatter(None if whole is None else as_moved(whole), as_moved(got), opts.rootRank,
                                      **self._keywords(opts))
         return self._work([request], list(outputs), copies([(outputs[0], got)]))
 
+    @ordered(COLLECTIVES)
     def alltoall_base(self, output: Tensor, tensor: Tensor, output_sizes: Sequence[int], input_sizes: Sequence[int],
                       opts: Any = None) -> GroupWork:
         check_list("all_to_all", [tensor], 1, output)
@@ -320,13 +394,14 @@ class Collectives:
                                          **self._keywords(opts))
         return self._work([request], [output], copies([(output, got)]))
 
+    @ordered(COLLECTIVES)
     def alltoall(self, outputs: Tensors, tensors: Tensors, opts: Any = None) -> GroupWork:
         check_list("all_to_all", tensors, self._comm.size, tensors[0])
         check_list("all_to_all", outputs, self._comm.size, tensors[0])
         for place in outputs:
             check_written(place)
-        given = torch.cat([contiguous(one).reshape(-1) for one in tensors])
-        got = torch.empty(sum(one.numel() for one in outputs), dtype=given.dtype)
+        given = joined(tensors)
+        got = room(given, sum(one.numel() for one in outputs))
         unit = 1 if given.dtype in _TYPES else given.element_size()
         request = self._comm.all_to_allv(as_moved(given), as_moved(got), [one.numel() * unit for one in tensors],
                                          [one.numel() * unit for one in outputs], **self._keywords(opts))
@@ -334,10 +409,17 @@ class Collectives:
 
     # ---- Messages ----
 
+    @ordered(SENDS)
     def send(self, tensors: Tensors, dst: int, tag: int = 0) -> GroupWork:
         return self._work([self._comm.send(as_moved(contiguous(tensors[0])), dst, tag, **self._keywords(None))], [])
 
+    @ordered(RECEIVES)
     def recv(self, tensors: Tensors, src: int, tag: int = 0) -> GroupWork:
+        # Receives of a batch start behind its sends: where streams share one queue of the device, they would hold them up.
+        if self._is_coalescing() and self._coalesced.receives is not None:
+            work = GroupWork(self._completer, Pending([], [], None))
+            self._coalesced.receives.append((work, (tensors, src, tag)))
+            return work
         got = written(tensors[0])
         request = self._comm.recv(as_moved(got), src, tag, **self._keywords(None))
         return self._work([request], list(tensors), copies([(tensors[0], got)]))
@@ -395,6 +477,8 @@ class Collectives:
     # ---- Life ----
 
     def shutdown(self) -> None:
+        if not self._comm.is_closed:
+            self._completer.drain()
         self._comm._destroy()
         self._completer.close()
 
@@ -436,14 +520,31 @@ class GossamerGroup(Collectives, _Group):  # type: ignore[misc]
     DistributedDataParallel's, calls them through the group, and what a group does not pass on through a backend within it."""
 
     def __init__(self, comm: Comm, store: Any = None) -> None:
+        self._given_store = store
         if HAS_BACKENDS and store is not None:
             _Group.__init__(self, store, comm.rank, comm.size)
         else:
             _Group.__init__(self, comm.rank, comm.size)
         self._begin(comm)
         if HAS_BACKENDS:
-            self._register_backend(torch.device("cpu"), _Group.BackendType.CUSTOM, GossamerBackend(comm, self._completer))
+            backend = GossamerBackend(comm, self)
+            for device in DEVICES:
+                self._register_backend(torch.device(device), _Group.BackendType.CUSTOM, backend)
             self._set_default_backend(_Group.BackendType.CUSTOM)
+
+    def split_group(self, ranks: Sequence[int], timeout: Any = None, opts: Any = None, group_name: Optional[str] = None,
+                    group_desc: Optional[str] = None, device_types: Any = None) -> "Optional[GossamerGroup]":
+        """Collective, as torch.distributed.split_group() calls it: a group of some ranks, in their order; None on the others."""
+        if opts is not None:
+            raise InvalidArgument("split_group: a part has the settings of the whole group; give no pg_options")
+        comm = part_of(self._comm, ranks)
+        if comm is None:
+            return None
+        made = GossamerGroup(comm, dist.PrefixStore(f"{group_name}/", self._given_store))
+        made.set_timeout(timeout)
+        made._set_group_name(group_name or "")
+        made._set_group_desc(group_desc or "")
+        return made
 
     def __del__(self) -> None:
         if hasattr(self, "_completer"):
@@ -452,16 +553,24 @@ class GossamerGroup(Collectives, _Group):  # type: ignore[misc]
 
 class GossamerBackend(Collectives, _Backend if HAS_BACKENDS else object):  # type: ignore[misc]
     """Gossamer as a backend of a group of torch: a group that has other backends beside, such as "cpu:gossamer,cuda:nccl", or a
-    GossamerGroup, which lends its completer. torch hands the program works of its own, whose is_completed() stays False."""
+    GossamerGroup, which lends its completer and streams. torch hands the program works of its own, whose is_completed() stays False."""
 
-    def __init__(self, comm: Comm, completer: Optional[Completer] = None) -> None:
+    def __init__(self, comm: Comm, lender: Optional[Collectives] = None) -> None:
         _Backend.__init__(self, comm.rank, comm.size)
-        self._begin(comm, completer)
-        self._is_lent = completer is not None
+        self._begin(comm, lender)
+        self._is_lent = lender is not None
 
     def __del__(self) -> None:
         if not getattr(self, "_is_lent", True):
             self.shutdown()
 
-    supports_splitting = False
-    supports_coalescing = False
+    supports_splitting = True
+    supports_coalescing = True
+
+    def split(self, store: Any, ranks: Sequence[int], opts: Any) -> "Optional[GossamerBackend]":  # pylint: disable=unused-argument
+        """Collective. A backend of some ranks, in their order, without meeting anew; None on the others. Parts do not overlap."""
+        comm = part_of(self._comm, ranks)
+        return None if comm is None else GossamerBackend(comm)
+
+    def perform_nocolor_split(self, device: Any) -> None:
+        """What torch calls of a rank that is in none of the groups which others make: these meet without it."""

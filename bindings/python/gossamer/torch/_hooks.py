@@ -1,5 +1,6 @@
 """Communication hooks of DistributedDataParallel."""
 
+import contextlib
 import weakref
 from typing import Any, Callable, Dict, NamedTuple, Sequence, Tuple
 
@@ -8,8 +9,7 @@ import torch.distributed as dist
 
 from .._comm import Comm
 from .._errors import Error, InvalidArgument
-from ._group import Collectives
-from ._work import Pending
+from ._group import DEVICES, Collectives
 
 COMPRESSED = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -19,7 +19,10 @@ def group_of(group: Any = None) -> Collectives:
     if group is None:
         group = dist.group.WORLD
     if not isinstance(group, Collectives) and hasattr(group, "_get_backend"):
-        group = group._get_backend(torch.device("cpu"))
+        for device in DEVICES:
+            with contextlib.suppress(RuntimeError):  # the group has no backend for such tensors
+                found = group._get_backend(torch.device(device))
+                group = found if isinstance(found, Collectives) else group
     if not isinstance(group, Collectives):
         raise InvalidArgument("the group is not of backend gossamer; make it by init_process_group('gossamer')")
     return group
@@ -70,7 +73,7 @@ class _Buckets:
         for parameter, place in zip(parameters, buffer.split(list(sizes))):
             of, lost = self._carried.pop(id(parameter), (None, None))
             if of is not None and of() is parameter:
-                place += lost
+                place += lost.to(place.device)
 
     def __del__(self) -> None:
         """Resets the error feedback of a hook that is gone, as a rule with its model."""
@@ -100,8 +103,7 @@ def hook(codec: str, group: Any = None) -> Callable[[Any, Any], Any]:
             if used not in buckets:
                 buckets[used] = _Buckets(used.comm)
             options = {"codec": codec, "tensor": buckets[used].number(used, bucket)}
-        request = used.comm.all_reduce(buffer, op="avg", async_op=True, **options)
-        return used._completer.future(Pending([request], buffer, None))
+        return used._average(buffer, **options).get_future()
 
     run.__name__ = run.__qualname__ = f"gossamer_{codec}"
     return run

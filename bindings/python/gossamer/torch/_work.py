@@ -1,6 +1,8 @@
 """Started collectives as torch.distributed sees them."""
 
 import collections
+import contextlib
+import functools
 import os
 import select
 import sys
@@ -14,6 +16,8 @@ from torch._C._distributed_c10d import Work
 from .._comm import Comm
 from .._errors import Error, Timeout
 from .._request import Request
+
+Finish = Optional[Callable[[], None]]
 
 _PAUSE = 0.001
 
@@ -45,7 +49,7 @@ def _advised(error: Optional[Error]) -> Optional[Error]:
 class Pending:
     """Requests, what is to be done when all are complete (copies, as a rule), and the tensors that result."""
 
-    def __init__(self, requests: Sequence[Request], result: Any, finish: Optional[Callable[[], None]]):
+    def __init__(self, requests: Sequence[Request], result: Any, finish: Finish) -> None:
         self.requests = requests
         self.error: Optional[Exception] = None
         self._result = result
@@ -91,6 +95,14 @@ class Pending:
         self.end()
         self.value()
 
+    def is_waited_for(self) -> bool:
+        """Whether nothing is left to do for a work that was waited for."""
+        return self.poll()
+
+    def future(self) -> "Optional[torch.futures.Future[Any]]":
+        """A future that needs no thread; None: there is none."""
+        return None
+
     def value(self) -> Any:
         """The result of a work that has ended; raises its error."""
         if self.error is not None:
@@ -116,7 +128,7 @@ class GroupWork(Work):
         try:
             self.pending.wait(seconds(timeout))
         finally:
-            if self.pending.poll():
+            if self.pending.is_waited_for():
                 self._completer.forget(self)
         return True
 
@@ -137,7 +149,7 @@ class GroupWork(Work):
         return self.pending.value()
 
     def source_rank(self) -> int:
-        message = self.pending.requests[0].message
+        message = self.pending.requests[0].wait()
         return message.source if message is not None else -1
 
     _source_rank = source_rank  # torch.distributed.recv calls it by this name
@@ -151,7 +163,8 @@ class GroupWork(Work):
 
 
 class _Futures:
-    """Sets futures in the background when what they stand for has ended. Threads keep it, and it does not keep the communicator.
+    """Calls functions in the background, as a rule set_result() of a future, when works have ended. Threads keep it, and it does not
+    keep the communicator.
 
     One thread at a time leads: it waits for the descriptor. Before it runs callbacks, which may wait for other futures, it lets
     another one lead; those that have nothing to do wait for their turn.
@@ -159,7 +172,7 @@ class _Futures:
 
     def __init__(self, comm: Comm):
         self._descriptor = comm._told()  # tells of operations that start from now on
-        self._waiting: "List[Tuple[Pending, torch.futures.Future[Any]]]" = []
+        self._waiting: List[Tuple[Pending, Callable[[], None]]] = []
         self._turn = threading.Condition(threading.RLock())  # guards everything here; reentrant for finalizers
         self._idle = 0
         self._is_led = False
@@ -171,9 +184,9 @@ class _Futures:
         os.set_blocking(self._wake, False)
         comm._dependents.add(self)
 
-    def add(self, pending: Pending, event: "torch.futures.Future[Any]") -> None:
+    def add(self, pending: Pending, call: Callable[[], None]) -> None:
         with self._turn:
-            self._waiting.append((pending, event))
+            self._waiting.append((pending, call))
             if self._is_led:
                 self._wake_leader()
             elif not self._is_coming:
@@ -214,9 +227,9 @@ class _Futures:
                 if self._is_closed:
                     self._turn.notify_all()
             while ended:
-                ended.pop(0).set_result(None)
+                ended.pop(0)()
 
-    def _lead(self) -> "List[torch.futures.Future[Any]]":
+    def _lead(self) -> List[Callable[[], None]]:
         """Waits until some works have ended, or the communicator closes the descriptor."""
         poll = select.poll()
         if not self._is_closed:
@@ -245,8 +258,8 @@ class _Futures:
                 return ended
             time.sleep(_PAUSE)
 
-    def _collect(self) -> "List[torch.futures.Future[Any]]":
-        """Takes the works that have ended out of the list, and gives them."""
+    def _collect(self) -> List[Callable[[], None]]:
+        """Takes the works that have ended out of the list, and gives what is to be called."""
         with self._turn:
             waiting = list(self._waiting)
         ended = [one for one in waiting if one[0].poll()]
@@ -254,7 +267,7 @@ class _Futures:
             with self._turn:
                 ended = [one for one in ended if one in self._waiting]
                 self._waiting = [one for one in self._waiting if one not in ended]
-        return [event for _, event in ended]
+        return [call for _, call in ended]
 
     def _drain(self) -> None:
         try:
@@ -292,6 +305,7 @@ class Completer:
         self._kept: "dict[int, GroupWork]" = {}
         self._full: Deque[int] = collections.deque()  # keys of works that may still have tensors
         self._futures: Optional[_Futures] = None
+        self._in_streams: "set[Pending]" = set()
         self._lock = threading.Lock()
 
     def keep(self, work: GroupWork) -> None:
@@ -319,16 +333,47 @@ class Completer:
 
     def future(self, pending: Pending) -> "torch.futures.Future[Any]":
         """A future of the value. C++ code sees the error of a future only where a callback has raised it."""
+        done = pending.future()
+        if done is not None:
+            return done
         event: "torch.futures.Future[None]" = torch.futures.Future()
         future: "torch.futures.Future[Any]" = event.then(lambda _: pending.value())
         if pending.poll():
             event.set_result(None)
             return future
+        self._begun().add(pending, functools.partial(event.set_result, None))
+        return future
+
+    def _begun(self) -> _Futures:
         with self._lock:
             if self._futures is None:
                 self._futures = _Futures(self._comm)
-        self._futures.add(pending, event)
-        return future
+            return self._futures
+
+    def look_after_streams(self) -> None:
+        """Operations that start from now on may be given to look_after()."""
+        self._begun()
+
+    def look_after(self, requests: Sequence[Request]) -> None:
+        """Aborts the communicator when one of them fails, which are parts of streams: nobody may be waiting, and the streams would
+        wait for long."""
+        pending = Pending(requests, None, None)
+        self._in_streams.add(pending)
+
+        def ended() -> None:
+            self._in_streams.discard(pending)
+            if pending.error is not None and not self._comm.is_closed:
+                with contextlib.suppress(Error):
+                    self._comm.abort(f"an operation on CUDA tensors has failed: {pending.error}")
+
+        self._begun().add(pending, ended)
+
+    def drain(self) -> None:
+        """Waits until streams have passed the operations that are parts of them, or these have failed."""
+        for pending in list(self._in_streams):
+            for request in pending.requests:
+                with contextlib.suppress(Error):
+                    request.wait()
 
     def close(self) -> None:
         """The communicator is closed, and every operation with it."""
