@@ -1,6 +1,7 @@
 """torch.distributed over backend gossamer."""
 
 import datetime
+import inspect
 import os
 import re
 import signal
@@ -148,6 +149,32 @@ def check_works(rank, size):
         dist.all_reduce(torch.ones(1), group=last)
 
 
+def check_groups(rank, size):
+    """Subgroups that the members alone make, and parts of a group, where torch has them; else what torch calls for parts."""
+    import gossamer.torch  # pylint: disable=import-outside-toplevel
+
+    members = [size - 1, 0]
+    if rank in members and "use_local_synchronization" in inspect.signature(dist.new_group).parameters:
+        group = dist.new_group(members, use_local_synchronization=True)
+        tensor = torch.full((3,), float(rank))
+        dist.all_reduce(tensor, group=group)
+        assert (tensor == size - 1).all()
+    parts = [[0], list(range(size - 1, 0, -1))]
+    if not hasattr(dist, "split_group"):
+        comm = gossamer.torch._group.part_of(gossamer.torch.communicator(), parts[rank > 0])
+        assert (comm.rank, comm.size) == ((0, 1) if rank == 0 else (size - 1 - rank, size - 1))
+        comm.close()
+        return
+    part = dist.split_group(split_ranks=parts)
+    assert dist.get_process_group_ranks(part) == parts[rank > 0] and part.rank() == (0 if rank == 0 else size - 1 - rank)
+    tensor = torch.full((3,), float(rank))
+    dist.all_reduce(tensor, group=part)
+    assert (tensor == (0 if rank == 0 else sum(range(size)))).all()
+    left = dist.split_group(part, split_ranks=[[0]])
+    assert (left is dist.GroupMember.NON_GROUP_MEMBER) == (part.rank() != 0)
+    dist.barrier()
+
+
 def check_refusals(rank, size):
     import gossamer  # pylint: disable=import-outside-toplevel
 
@@ -183,7 +210,7 @@ def check_refusals(rank, size):
 
 def collectives():
     rank, size = begin()
-    for check in (check_reductions, check_moves, check_messages, check_works, check_refusals):
+    for check in (check_reductions, check_moves, check_messages, check_works, check_groups, check_refusals):
         check(rank, size)
     dist.barrier()
     dist.destroy_process_group()
