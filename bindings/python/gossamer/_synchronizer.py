@@ -183,7 +183,8 @@ class Synchronizer:
 
         given = _abi.goss_sync_loss()
         library.goss_sync_loss_init(given, ctypes.sizeof(given))
-        given.evaluate = dict(_abi.goss_sync_loss._fields_)["evaluate"](evaluate)
+        callback: Any = dict(_abi.goss_sync_loss._fields_)["evaluate"]
+        given.evaluate = callback(evaluate)
         self._short(library.goss_sync_set_loss, given)
         self._loss, self._given_loss = given, loss  # the callback lives as long as the library may call it
 
