@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "devices/cuda/codec.h"
 #include "devices/cuda/queue.h"
 
 namespace goss::devices::cuda {
@@ -168,6 +169,10 @@ Result<std::unique_ptr<DeviceEvent>> CudaDevice::event() {
   const CUresult error = context_.driver().eventCreate(&event, CU_EVENT_DISABLE_TIMING);
   if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuEventCreate");
   return std::unique_ptr<DeviceEvent>(std::make_unique<CudaEvent>(context_, event));
+}
+
+Result<std::shared_ptr<const QueuedCodec>> CudaDevice::codec(std::string_view spec) {
+  return CudaCodec::make(context_, spec);
 }
 
 } // namespace goss::devices::cuda

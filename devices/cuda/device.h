@@ -23,6 +23,7 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind kind, std::size_t bytes) override;
   Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;
   Result<std::unique_ptr<DeviceEvent>> event() override;
+  Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) override;
 
  private:
   Status checkStream(CUstream stream) const;

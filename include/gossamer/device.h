@@ -1,5 +1,5 @@
-/// The device seam: memory of GPUs, and the queues that work on it. Collectives reach a GPU through it alone,
-/// and compute on the host; a provider (`cuda`; for tests `threads`) implements it.
+/// The device seam: memory of GPUs, the queues that work on it, and codecs that encode and decode there. Collectives
+/// reach a GPU through it alone, and reduce on the host; a provider (`cuda`; for tests `threads`) implements it.
 ///
 /// **Device**: one GPU. **Queue**: does its jobs one after the other, in the order in which they were enqueued, while
 /// the host goes on (a CUDA stream). **Flag**: a word of pinned memory by which queue and host wait for each other.
@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 
+#include "gossamer/codec.h"
 #include "gossamer/status.h"
 
 namespace goss {
@@ -86,6 +87,23 @@ class DeviceQueue {
   virtual Status await(DeviceEvent& event) = 0;
 };
 
+/// A codec whose work runs on a device: vectors, payloads and scratch (aligned to 64) of its jobs lie in memory of that
+/// device. Payloads are byte for byte those of the CPU's codec of the same spec and decode to the same bits, but for
+/// the bits of a NaN. Calls enqueue on `queue`, and set the lengths of payloads, which are fixed, at once; lists of
+/// segments and payloads may go when a call returns.
+///
+/// Immutable and safe for concurrent use. Errors: the device's; GOSS_ERR_INVALID_ARGUMENT and GOSS_ERR_PROTOCOL as
+/// Codec's, but of a payload only its length is checked.
+class QueuedCodec {
+ public:
+  virtual ~QueuedCodec() = default;
+  /// Device scratch that any call on `count` elements needs.
+  [[nodiscard]] virtual std::size_t scratchBytes(std::size_t count) const = 0;
+  virtual Status encode(DeviceQueue& queue, const EncodeJob& job) const = 0;
+  virtual Status decode(DeviceQueue& queue, const DecodeJob& job) const = 0;
+  virtual Status merge(DeviceQueue& queue, MergeJob& job) const = 0;
+};
+
 /// Memory that is freed with it; the destructor may wait until the device does nothing.
 class DeviceBlock {
  public:
@@ -114,6 +132,10 @@ class Device {
   /// await flags.
   virtual Result<std::unique_ptr<DeviceQueue>> queue(void* stream) = 0;
   virtual Result<std::unique_ptr<DeviceEvent>> event() = 0;
+
+  /// The codec of a canonical spec (Codec::spec()), which outlives neither the device nor its provider. Errors:
+  /// GOSS_ERR_UNSUPPORTED where the device has no such codec or its payloads have no fixed length, and says so.
+  virtual Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) = 0;
 };
 
 class DeviceProvider {
@@ -143,7 +165,7 @@ struct DevicePlug {
 
 inline constexpr const char* kDevicePlugSymbol = "goss_device_plug";
 /// Changes whenever the device seam or a type in it does.
-inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 2";
+inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 3";
 
 } // namespace goss
 

@@ -14,6 +14,12 @@ constexpr std::chrono::seconds kLongestCopy(10);
 
 } // namespace
 
+Result<std::shared_ptr<const QueuedCodec>> DeviceStation::codec(const std::string& spec) {
+  const std::lock_guard lock(mutex_);
+  const auto found = codecs_.find(spec);
+  return found != codecs_.end() ? found->second : codecs_.emplace(spec, device.codec(spec)).first->second;
+}
+
 void waitForCopy(DeviceEvent& event) {
   const auto end = Clock::now() + kLongestCopy;
   for (Result<bool> done = event.isDone(); done.isOk() && !done.value() && Clock::now() < end; done = event.isDone())

@@ -2,23 +2,39 @@
 #ifndef GOSS_LIB_DEVICES_DEVICE_STATION_H_
 #define GOSS_LIB_DEVICES_DEVICE_STATION_H_
 
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <utility>
 
-#include "devices/pinned_pool.h"
+#include "devices/block_pool.h"
 #include "gossamer/device.h"
 
 namespace goss {
 
 /// What calls on one device share. The queues are used under the engine's lock.
-struct DeviceStation {
+class DeviceStation {
+ public:
   DeviceStation(Device& of, std::unique_ptr<DeviceQueue> into_host, std::unique_ptr<DeviceQueue> out_of_host)
-      : device(of), pinned(of), in(std::move(into_host)), out(std::move(out_of_host)) {}
+      : device(of),
+        pinned(of, MemoryKind::pinned),
+        memory(of, MemoryKind::device),
+        in(std::move(into_host)),
+        out(std::move(out_of_host)) {}
+
+  /// As Device::codec(), which is asked once for each spec. Thread-safe.
+  Result<std::shared_ptr<const QueuedCodec>> codec(const std::string& spec);
 
   Device& device;
-  PinnedPool pinned;
-  const std::unique_ptr<DeviceQueue> in;  ///< Copies from the device.
-  const std::unique_ptr<DeviceQueue> out; ///< Copies to the device.
+  BlockPool pinned;
+  BlockPool memory;
+  const std::unique_ptr<DeviceQueue> in;  ///< Copies from the device, and what is encoded there.
+  const std::unique_ptr<DeviceQueue> out; ///< Copies to the device, and what is only decoded there.
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Result<std::shared_ptr<const QueuedCodec>>> codecs_; ///< By spec.
 };
 
 /// A call has failed: returns when the copies before `event` do not touch the caller's buffers any more.

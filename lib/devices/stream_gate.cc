@@ -1,68 +1,74 @@
 #include "devices/stream_gate.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace goss {
 
 namespace {
 
+/// How long tryGiveUp() waits for the stream to come to another gate.
+constexpr std::chrono::milliseconds kPatience(1);
+
 std::uint32_t load(Flag flag) { return std::atomic_ref(*flag).load(std::memory_order_acquire); }
 
 } // namespace
 
-Result<std::shared_ptr<StreamGate>> StreamGate::make(DeviceStation& station, void* stream, std::uint32_t fragments,
-                                                     std::uint32_t slots, std::size_t slot_bytes) {
+Result<std::shared_ptr<StreamGate>> StreamGate::make(DeviceStation& station, void* stream, const Shape& shape) {
   std::shared_ptr<StreamGate> gate(new StreamGate);
   Result<std::unique_ptr<DeviceQueue>> queue = station.device.queue(stream);
   if (!queue.isOk()) return queue.status();
   gate->queue_ = queue.take();
-  gate->fragments_ = fragments;
+  gate->fragments_ = shape.fragments;
+  gate->gates_ = shape.gates;
   Result<std::unique_ptr<DeviceEvent>> end = station.device.event();
   if (!end.isOk()) return end.status();
   gate->end_ = end.take();
-  const std::size_t flag_bytes = std::size_t{2} * slots * sizeof(std::uint32_t);
-  Result<PinnedPool::Lease> flags = station.pinned.lease(flag_bytes);
+  const std::size_t flag_bytes = std::size_t{2} * shape.slots * sizeof(std::uint32_t);
+  Result<BlockPool::Lease> flags = station.pinned.lease(flag_bytes);
   if (!flags.isOk()) return flags.status();
   gate->flags_ = flags.take();
   std::memset(gate->flags_.data(), 0, flag_bytes);
-  for (std::uint32_t i = 0; i < slots; ++i) {
-    Result<PinnedPool::Lease> slot = station.pinned.lease(slot_bytes);
+  for (std::uint32_t i = 0; i < shape.slots; ++i) {
+    Result<BlockPool::Lease> slot = station.pinned.lease(shape.slot_bytes);
     if (!slot.isOk()) return slot.status();
     gate->slots_.push_back(slot.take());
+    gate->memory_.emplace_back();
+    if (shape.memory_bytes == 0) continue;
+    Result<BlockPool::Lease> memory = station.memory.lease(shape.memory_bytes);
+    if (!memory.isOk()) return memory.status();
+    gate->memory_.back() = memory.take();
   }
   return gate;
 }
 
-Status StreamGate::enqueueArrival(std::uint32_t fragment, std::span<const CopyJob> jobs) {
-  if (!jobs.empty()) {
-    if (Status status = queue_->copy(jobs); !status.isOk()) return status;
+Status StreamGate::enqueuePhase(const Work& work, std::uint32_t fragment, std::uint32_t phase) {
+  const std::uint32_t at = fragment % slots();
+  const std::uint32_t gate = gatesBefore(fragment) + phase;
+  if (phase > 0 && waits_) {
+    if (Status status = queue_->await(ready(at), gate); !status.isOk()) return status;
   }
-  return queue_->raise(arrived(fragment % slots()), fragment / slots() + 1);
+  if (Status status = work(*queue_, fragment, phase); !status.isOk()) return status;
+  return phase < gates_ ? queue_->raise(arrived(at), gate + 1) : Status::ok();
 }
 
-Status StreamGate::enqueueArrivals(const CopiesOf& copies_of) {
+Status StreamGate::enqueueArrivals(const Work& work) {
   for (std::uint32_t fragment = 0; fragment < std::min(fragments_, slots()); ++fragment) {
-    copies_of(fragment, slot(fragment), copies_);
-    if (Status status = enqueueArrival(fragment, copies_.in); !status.isOk()) return status;
+    if (Status status = enqueuePhase(work, fragment, 0); !status.isOk()) return status;
   }
   return Status::ok();
 }
 
-Status StreamGate::enqueueGates(const CopiesOf& copies_of) {
+Status StreamGate::enqueueGates(const Work& work) {
   for (std::uint32_t fragment = 0; fragment < fragments_; ++fragment) {
-    const std::uint32_t at = fragment % slots();
-    if (waits_) {
-      if (Status status = queue_->await(ready(at), fragment / slots() + 1); !status.isOk()) return status;
-    }
-    copies_of(fragment, slot(at), copies_);
-    if (!copies_.out.empty()) {
-      if (Status status = queue_->copy(copies_.out); !status.isOk()) return status;
+    for (std::uint32_t phase = 1; phase <= gates_; ++phase) {
+      if (Status status = enqueuePhase(work, fragment, phase); !status.isOk()) return status;
     }
     const std::uint32_t next = fragment + slots();
     if (next >= fragments_) continue;
-    copies_of(next, slot(at), copies_);
-    if (Status status = enqueueArrival(next, copies_.in); !status.isOk()) return status;
+    if (Status status = enqueuePhase(work, next, 0); !status.isOk()) return status;
   }
   const Status status = queue_->record(*end_);
   ends_ = status.isOk();
@@ -74,12 +80,13 @@ void StreamGate::setEnqueued() {
   enqueued_.store(true, std::memory_order_release);
 }
 
-bool StreamGate::hasArrived(std::uint32_t fragment) const {
-  return static_cast<std::int32_t>(load(arrived(fragment % slots())) - (fragment / slots() + 1)) >= 0;
+bool StreamGate::hasDone(std::uint32_t fragment, std::uint32_t phase) const {
+  const std::uint32_t passed = load(arrived(fragment % slots()));
+  return static_cast<std::int32_t>(passed - (gatesBefore(fragment) + phase + 1)) >= 0;
 }
 
-void StreamGate::open(std::uint32_t fragment) {
-  std::atomic_ref(*ready(fragment % slots())).store(fragment / slots() + 1, std::memory_order_release);
+void StreamGate::open(std::uint32_t fragment, std::uint32_t phase) {
+  std::atomic_ref(*ready(fragment % slots())).store(gatesBefore(fragment) + phase, std::memory_order_release);
 }
 
 Result<bool> StreamGate::hasLeft() {
@@ -89,18 +96,35 @@ Result<bool> StreamGate::hasLeft() {
   return done.isOk() ? Result<bool>(done.value() && ends_) : done;
 }
 
-bool StreamGate::tryGiveUp() {
-  if (!isEnqueued()) return false;
-  // Before it comes to the first closed gate, the stream copies out of slots. Then the next fragment of each slot has
-  // arrived.
+bool StreamGate::openWithNan() {
+  bool any = false;
   for (std::uint32_t i = 0; i < slots(); ++i) {
+    // Where a gate is open that the stream has not come to, or come through, it still needs what the slot holds.
     const std::uint32_t opened = load(ready(i));
-    if (opened < rounds(i) && load(arrived(i)) <= opened) return false;
-  }
-  for (std::uint32_t i = 0; i < slots(); ++i) {
-    if (load(ready(i)) >= rounds(i)) continue; // The stream copies right results out of it.
+    if (opened >= gatesOf(i) || load(arrived(i)) <= opened) continue;
     std::memset(slots_[i].data(), 0xff, slots_[i].bytes());
-    std::atomic_ref(*ready(i)).store(rounds(i), std::memory_order_release);
+    std::atomic_ref(*ready(i)).store(opened + 1, std::memory_order_release);
+    any = true;
+  }
+  return any;
+}
+
+bool StreamGate::tryGiveUp() {
+  using Clock = std::chrono::steady_clock;
+  if (!isEnqueued()) return false;
+  const auto isOpen = [this] {
+    for (std::uint32_t i = 0; i < slots(); ++i) {
+      if (load(ready(i)) < gatesOf(i)) return false;
+    }
+    return true;
+  };
+  for (auto end = Clock::now(); !isOpen();) {
+    if (openWithNan()) {
+      end = Clock::now() + kPatience; // The stream soon comes to the next gate.
+    } else if (Clock::now() >= end) {
+      return false;
+    }
+    std::this_thread::yield();
   }
   return true;
 }

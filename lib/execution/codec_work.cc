@@ -6,16 +6,6 @@
 
 namespace goss {
 
-Randomness randomnessOf(const Call& call, std::uint64_t draw, std::uint32_t stream, int rank) {
-  RandomContext context;
-  context.seed = call.tensor;
-  context.step = static_cast<std::uint32_t>(draw);
-  context.tensor = static_cast<std::uint32_t>(call.tensor ^ call.tensor >> 32);
-  const SharedStream shared(context);
-  context.epoch = stream;
-  return {PrivateStream(context, static_cast<std::uint32_t>(rank)), shared};
-}
-
 void CodecWork::bind(const Call& call, int ranks) {
   codecs_ = call.codecs.get();
   dtype_ = call.dtype;

@@ -8,28 +8,10 @@
 
 #include "call/call.h"
 #include "call/codec_pair.h"
+#include "execution/codec_step.h"
 #include "execution/feedback.h"
 
 namespace goss {
-
-/// One encode or decode step, bound to memory: target, out = finish(base + payloads).
-struct CodecStep {
-  std::uint64_t elems = 0;
-  const std::byte* base = nullptr;       ///< Numbers of the call's dtype; may be null.
-  std::span<const PayloadView> payloads; ///< Added in this order.
-  bool payloads_are_results = false;     ///< Which of the two codecs the payloads belong to.
-  bool finishes = false;                 ///< The mean is computed, if the op is a mean.
-  std::byte* target = nullptr;           ///< Destination of the numbers; may be null.
-  std::span<std::byte> out;              ///< encode only: destination of the payload.
-  bool out_is_result = false;            ///< Which of the two codecs encodes the payload.
-  std::size_t bytes = 0;                 ///< Set by encode().
-  KeptFeedback kept;                     ///< Error feedback of this encoding.
-  Randomness random;
-  std::uint64_t first_element = 0; ///< First element within the tensor.
-};
-
-/// Random streams of a call's operation number `draw` on this rank. `stream` distinguishes its encodings.
-Randomness randomnessOf(const Call& call, std::uint64_t draw, std::uint32_t stream, int rank);
 
 /// Scratch memory that grows to the longest chunk and is kept. One step at a time.
 class CodecWork {
@@ -45,9 +27,7 @@ class CodecWork {
 
  private:
   void reserve(std::uint64_t elems);
-  [[nodiscard]] const Compression& compressionOf(bool result) const {
-    return result ? codecs_->result : codecs_->contribution;
-  }
+  [[nodiscard]] const Compression& compressionOf(bool result) const { return goss::compressionOf(*codecs_, result); }
   [[nodiscard]] float* valuesFor(std::byte* target);
   void load(const CodecStep& step, float* values) const;
   void store(const CodecStep& step, const float* values) const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "execution/run.h"
 #include "execution/tensor_use.h"
@@ -109,6 +110,8 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   on_board_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
   context_->binding = binding_ = binding;
   if (on_board_) {
+    edge_.unbind();
+    context_->edge = nullptr;
     channel->bind(work_, call);
     if (call.device.any()) {
       const std::uint64_t read = call.device.input ? call.inputSpanElems(environment_.group.rank()) : 0;
@@ -117,6 +120,7 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
     lanes_ = 1;
     return;
   }
+  context_->edge = edge_.bind(*plan_->schedule, call_, environment_.devices) ? &edge_ : nullptr;
   makeRuns();
   const bool scales = schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM;
   needs_staging_ = !call.device.input && (call.staged_input || scales); // Device buffers are staged as they arrive.
@@ -328,25 +332,49 @@ void Execution::passOnLoop(bool has_results) {
   completeWhenLeftOnLoop();
 }
 
-StreamGate::CopiesOf Execution::copiesOf() const {
-  return [this](std::uint32_t fragment, std::byte* slot, FragmentCopies& copies) {
-    if (on_board_) return passage_.slots().copies(slot, copies);
-    const schedule::Layout layout(*plan_->schedule, call_.shape, fragment, plan_->fragments);
+StreamGate::Work Execution::streamWork() const {
+  struct Laid {
+    std::optional<schedule::Layout> layout;
     StagedSlots slots;
-    slots.lay(*plan_->schedule, layout, call_);
-    slots.copies(slot, copies);
+    FragmentCopies copies;
+    std::uint32_t fragment = 0;
+  };
+  return [this, laid = std::make_shared<Laid>()](DeviceQueue& queue, std::uint32_t fragment, std::uint32_t phase) {
+    const std::uint32_t at = fragment % gate_->slots();
+    if (!on_board_ && (!laid->layout || laid->fragment != fragment)) {
+      laid->fragment = fragment;
+      laid->layout.emplace(*plan_->schedule, call_.shape, fragment, plan_->fragments);
+      laid->slots.lay(*plan_->schedule, *laid->layout, call_, edge_.plan());
+    }
+    const StagedSlots& slots = on_board_ ? passage_.slots() : laid->slots;
+    const bool ends = phase + 1 == edge_.phases();
+    if (phase == 0 || ends) {
+      slots.copies(gate_->slot(at), laid->copies);
+      const std::vector<CopyJob>& jobs = ends ? laid->copies.out : laid->copies.in;
+      if (!jobs.empty()) {
+        if (Status status = queue.copy(jobs); !status.isOk()) return status;
+      }
+    }
+    if (!edge_.isBound()) return Status::ok();
+    const StepContext context{*plan_->schedule, call_, *laid->layout, context_->draw};
+    return edge_.enqueue(queue, {context, slots, gate_->slot(at), gate_->memory(at)}, edge_.plan()->phases[phase]);
   };
 }
 
 Status Execution::openGate(DeviceStation& station) {
-  std::size_t bytes = 0;
+  StreamGate::Shape shape;
+  shape.fragments = on_board_ ? 1 : plan_->fragments;
+  shape.slots = lanes_;
+  shape.gates = edge_.phases() - 1;
+  if (on_board_) shape.slot_bytes = passage_.slots().bytes();
   StagedSlots slots;
-  const std::uint32_t fragments = on_board_ ? 1 : plan_->fragments;
-  for (std::uint32_t fragment = 0; fragment < fragments; ++fragment) {
-    if (!on_board_) slots.lay(*plan_->schedule, {*plan_->schedule, call_.shape, fragment, plan_->fragments}, call_);
-    bytes = std::max(bytes, (on_board_ ? passage_.slots() : slots).bytes());
+  for (std::uint32_t fragment = 0; !on_board_ && fragment < shape.fragments; ++fragment) {
+    const schedule::Layout layout(*plan_->schedule, call_.shape, fragment, plan_->fragments);
+    slots.lay(*plan_->schedule, layout, call_, edge_.plan());
+    shape.slot_bytes = std::max(shape.slot_bytes, slots.bytes());
+    if (edge_.isBound()) shape.memory_bytes = std::max(shape.memory_bytes, edge_.memoryBytes(layout, slots));
   }
-  auto made = StreamGate::make(station, call_.device.stream, fragments, lanes_, bytes);
+  auto made = StreamGate::make(station, call_.device.stream, shape);
   if (made.isOk()) gate_ = made.take();
   return made.status();
 }
@@ -363,7 +391,8 @@ Status Execution::openStages() {
     }
     while (stages_.size() < lanes_) {
       if (call_.device.ordered) {
-        stages_.push_back(std::make_unique<GatedStage>(gate_, static_cast<std::uint32_t>(stages_.size())));
+        stages_.push_back(
+            std::make_unique<GatedStage>(gate_, static_cast<std::uint32_t>(stages_.size()), edge_.phases()));
         continue;
       }
       Result<std::unique_ptr<Stage>> stage = WaitedStage::make(*station.value());
@@ -415,12 +444,12 @@ Status Execution::prepare() { return environment_.devices.prepare(call_.device.d
 
 void Execution::enqueueArrivals() {
   if (!isEnqueuing()) return;
-  if (Status status = gate_->enqueueArrivals(copiesOf()); !status.isOk()) endEnqueuing(status);
+  if (Status status = gate_->enqueueArrivals(streamWork()); !status.isOk()) endEnqueuing(status);
 }
 
 void Execution::enqueueGates() {
   if (!isEnqueuing()) return;
-  endEnqueuing(gate_->enqueueGates(copiesOf()));
+  endEnqueuing(gate_->enqueueGates(streamWork()));
 }
 
 std::vector<int> Execution::waitingForRanks() const {

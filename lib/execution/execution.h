@@ -11,6 +11,7 @@
 #include "devices/stream_ordered.h"
 #include "engine/operation.h"
 #include "execution/codec_work.h"
+#include "execution/edge_codec.h"
 #include "execution/passage.h"
 #include "execution/run_environment.h"
 #include "planner/planner.h"
@@ -82,7 +83,8 @@ class Execution final : public Operation, public StreamOrdered {
   void completeWhenLeftOnLoop() GOSS_ON_LOOP;
   void startOnBoardOnLoop() GOSS_ON_LOOP;
   void passOnLoop(bool has_results) GOSS_ON_LOOP;
-  [[nodiscard]] StreamGate::CopiesOf copiesOf() const;
+  /// What the caller's stream does in the phases of each fragment.
+  [[nodiscard]] StreamGate::Work streamWork() const;
   Status openGate(DeviceStation& station);
   void endEnqueuing(const Status& status);
   void failOnLoop() GOSS_ON_LOOP;
@@ -107,6 +109,7 @@ class Execution final : public Operation, public StreamOrdered {
   /// Copy of the input: scaled (GOSS_PREMUL_SUM), or taken away from an in-place exchange.
   std::vector<std::byte> staged_;
   CodecWork codec_;                        ///< Of compressed calls.
+  EdgeCodec edge_;                         ///< Of compressed calls with device buffers.
   std::vector<std::unique_ptr<Run>> runs_; ///< Empty while it has run on the board alone.
   std::uint32_t lanes_ = 0;                ///< Runs of this call: fragments in flight.
   /// By run, for device buffers: fragment f goes through stage f % lanes_.

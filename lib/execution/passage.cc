@@ -2,13 +2,19 @@
 
 namespace goss {
 
-Result<bool> Passage::begin(Stage& stage, std::uint32_t fragment) {
+Result<bool> Passage::begin(Stage& stage, std::uint32_t fragment, std::size_t device_bytes) {
   stage_ = &stage;
+  working_ = false;
   phase_ = Phase::arriving;
   const Result<std::byte*> memory = stage.memory(slots_.bytes());
   if (!memory.isOk()) return memory.status();
   const bool moved = memory.value() != memory_;
   memory_ = memory.value();
+  if (device_bytes > 0) {
+    const Result<std::byte*> device = stage.deviceMemory(device_bytes);
+    if (!device.isOk()) return device.status();
+    device_memory_ = device.value();
+  }
   if (Status status = stage.bringIn(fragment, slots_); !status.isOk()) return status;
   return moved;
 }
@@ -26,7 +32,22 @@ Status Passage::advance() {
   return done.status();
 }
 
+Status Passage::work(const StageWork& work, std::uint32_t phase) {
+  working_ = true;
+  return stage_->start(work, phase);
+}
+
+Result<bool> Passage::endWork() {
+  const Result<bool> done = stage_->hasWorked();
+  if (done.isOk() && done.value()) working_ = false;
+  return done;
+}
+
 bool Passage::hasCome() const {
+  if (working_) {
+    const Result<bool> worked = stage_->hasWorked();
+    return !worked.isOk() || worked.value();
+  }
   if (phase_ != Phase::arriving && phase_ != Phase::leaving) return false;
   const Result<bool> done = isDone();
   return !done.isOk() || done.value();

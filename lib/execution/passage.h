@@ -15,26 +15,36 @@ class Passage {
  public:
   void beginWithoutStage() {
     stage_ = nullptr;
+    working_ = false;
     phase_ = Phase::here;
   }
-  /// Gets memory for slots(), which were laid for this fragment, and lets their data come. Returns whether memory() is
-  /// another than before. `stage` outlives the passage.
-  Result<bool> begin(Stage& stage, std::uint32_t fragment);
+  /// Gets memory for slots(), which were laid for this fragment, and `device_bytes` bytes of the device's, and lets
+  /// their data come. Returns whether memory() is another than before. `stage` outlives the passage.
+  Result<bool> begin(Stage& stage, std::uint32_t fragment, std::size_t device_bytes = 0);
   /// The results are in memory(): lets them leave.
   Status bringOut();
   /// Goes on if what is under way has come.
   Status advance();
 
+  /// As Stage::start(). Until isWorking() is false again no other steps may be given.
+  Status work(const StageWork& work, std::uint32_t phase);
+  /// Steps on the device are under way, which advance() does not look after.
+  [[nodiscard]] bool isWorking() const { return working_; }
+  /// Whether they have run: then isWorking() is false.
+  Result<bool> endWork();
+  [[nodiscard]] bool isEnqueued() const { return stage_->isEnqueued(); }
+
   [[nodiscard]] bool hasStage() const { return stage_ != nullptr; }
   [[nodiscard]] bool isHere() const { return phase_ == Phase::here; }
   [[nodiscard]] bool hasLeft() const { return phase_ == Phase::left; }
-  /// Whether advance() would change anything, or the device has failed.
+  /// Whether advance() or endWork() would change anything, or the device has failed.
   [[nodiscard]] bool hasCome() const;
 
   [[nodiscard]] StagedSlots& slots() { return slots_; }
   [[nodiscard]] const StagedSlots& slots() const { return slots_; }
   /// Where the slots lie.
   [[nodiscard]] std::byte* memory() const { return memory_; }
+  [[nodiscard]] std::byte* deviceMemory() const { return device_memory_; }
 
  private:
   enum class Phase : std::uint8_t { arriving, here, leaving, left };
@@ -46,6 +56,8 @@ class Passage {
   Stage* stage_ = nullptr;
   StagedSlots slots_;
   std::byte* memory_ = nullptr;
+  std::byte* device_memory_ = nullptr;
+  bool working_ = false;
   Phase phase_ = Phase::here;
 };
 

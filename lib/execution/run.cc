@@ -230,8 +230,7 @@ Run::Place Run::placeOf(Slot slot) const {
   const schedule::Extent extent = layout_->extentOf(slot);
   const std::size_t at = extent.offset_elems * context_.call->shape.element_bytes;
   const std::size_t bytes = extent.count_elems * context_.call->shape.element_bytes;
-  const bool callers = slot.space == Space::input || slot.space == Space::output;
-  if (callers && passage_.hasStage() && passage_.slots().has(slot))
+  if (slot.space != Space::payload && passage_.hasStage() && passage_.slots().has(slot))
     return {passage_.memory() + passage_.slots().at(slot), extent.count_elems, bytes};
   switch (slot.space) {
     case Space::input:
@@ -284,9 +283,12 @@ void Run::resolveScratch() {
   }
   if (payloads_.empty()) return;
   std::byte* next = atLeast(payload_storage_, bytes);
-  for (Place& payload : payloads_) {
-    payload.data = next;
-    next += (payload.capacity + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  for (std::uint32_t i = 0; i < payloads_.size(); ++i) {
+    payloads_[i].data = next;
+    next += (payloads_[i].capacity + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+    const Slot slot{Space::payload, i};
+    if (passage_.hasStage() && passage_.slots().has(slot))
+      payloads_[i].data = passage_.memory() + passage_.slots().at(slot);
   }
 }
 
@@ -332,6 +334,7 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence, Stage* stage) {
   ready_head_ = 0;
   codec_ready_.clear();
   codec_head_ = 0;
+  on_device_.begin(context_.edge);
   steps_left_ = schedule.steps.size();
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
@@ -357,8 +360,10 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence, Stage* stage) {
 
 /// Lets the fragment's data come. Returns whether slots have other addresses than before.
 bool Run::beginPassage(Stage& stage, bool moved) {
-  if (moved) passage_.slots().lay(*context_.schedule, *layout_, *context_.call);
-  const Result<bool> begun = passage_.begin(stage, fragment_);
+  const EdgeCodec* edge = context_.edge;
+  StagedSlots& slots = passage_.slots();
+  if (moved) slots.lay(*context_.schedule, *layout_, *context_.call, edge == nullptr ? nullptr : edge->plan());
+  const Result<bool> begun = passage_.begin(stage, fragment_, edge == nullptr ? 0 : edge->memoryBytes(*layout_, slots));
   if (begun.isOk()) return moved || begun.value();
   if (context_.outcome.failure.isOk())
     context_.outcome.failure = ofDevice(begun.status(), environment_.group, *context_.signature);
@@ -393,6 +398,11 @@ Status Run::advance() {
     if (Status status = runCodec(index); !status.isOk()) return status;
     const Step& step = context_.schedule->steps[index];
     if (keepsFeedback(step)) context_.outcome.countEncoding(step.finishes);
+    if (Status status = runReady(); !status.isOk()) return status;
+  }
+  for (std::size_t before = steps_left_ + 1; on_device_.any() && steps_left_ != before;) {
+    before = steps_left_;
+    if (Status status = advanceOnDevice(); !status.isOk()) return status;
     if (Status status = runReady(); !status.isOk()) return status;
   }
   if (steps_left_ > 0) return Status::ok();
@@ -485,6 +495,7 @@ void Run::runLocal(const Step& step) {
 }
 
 void Run::makeReady(std::uint32_t index) {
+  if (on_device_.take(index)) return;
   const Step& step = context_.schedule->steps[index];
   const bool adds_payloads = step.kind == StepKind::reduce && movesPayload(step);
   const bool codec_work = step.kind == StepKind::encode || step.kind == StepKind::decode || adds_payloads;

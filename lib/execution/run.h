@@ -9,6 +9,7 @@
 
 #include "engine/operation.h"
 #include "execution/codec_work.h"
+#include "execution/edge_steps.h"
 #include "execution/passage.h"
 #include "execution/run_environment.h"
 #include "platform/thread_safety.h"
@@ -43,6 +44,7 @@ struct RunContext {
   bool streams = false;               ///< The result is larger than the caches.
   std::uint64_t binding = 0;          ///< Changes with every bind().
   CodecWork* codec = nullptr;         ///< For compressed calls; all runs of the execution share it.
+  const EdgeCodec* edge = nullptr;    ///< Null: no step runs on the device.
   RunOutcome outcome;                 ///< Written by all runs of the execution.
 };
 
@@ -69,8 +71,8 @@ class Run {
   [[nodiscard]] std::uint32_t keptEncodings(bool of_sum) const;
   /// True from begin() until advance() has run the last step, and device buffers hold the results.
   [[nodiscard]] bool active() const { return active_; }
-  /// Whether the fragment is under way from the device or back.
-  [[nodiscard]] bool isUnderWay() const { return active_ && !passage_.isHere(); }
+  /// Whether the fragment is under way from the device or back, or steps run there.
+  [[nodiscard]] bool isUnderWay() const { return active_ && (!passage_.isHere() || passage_.isWorking()); }
   /// Whether it is, and has come, or the device has failed.
   [[nodiscard]] bool hasCome() const { return active_ && passage_.hasCome(); }
   void withdraw() GOSS_ON_LOOP;
@@ -88,6 +90,7 @@ class Run {
 
   bool beginPassage(Stage& stage, bool moved);
   Status advancePassage();
+  Status advanceOnDevice();
   void resolve();
   void resolveScratch();
   void pairReplies();
@@ -104,8 +107,6 @@ class Run {
   Status addPayloads(std::uint32_t index);
   [[nodiscard]] bool keepsFeedback(const Step& step) const;
   [[nodiscard]] Result<KeptFeedback> feedbackOf(const Step& step, std::uint64_t first_element, std::uint64_t elems);
-  [[nodiscard]] std::uint64_t tensorOffset(Slot slot) const;
-  [[nodiscard]] Randomness randomOf(bool result, std::uint32_t chunk) const;
   [[nodiscard]] bool movesPayload(const Step& step) const;
   void stepDone(std::uint32_t index);
   void stepDoneInCallback(std::uint32_t index) GOSS_ON_LOOP;
@@ -139,6 +140,8 @@ class Run {
   std::size_t ready_head_ = 0;
   std::vector<std::uint32_t> codec_ready_; ///< Steps that encode or decode; messages go first.
   std::size_t codec_head_ = 0;
+  EdgeSteps on_device_;
+  std::vector<std::uint32_t> done_on_device_; ///< Of advanceOnDevice().
   std::size_t steps_left_ = 0;
   bool active_ = false;
 };

@@ -5,34 +5,6 @@
 
 namespace goss {
 
-/// Offset of a slot's chunk in the tensor: the same on all ranks.
-std::uint64_t Run::tensorOffset(Slot slot) const {
-  const std::uint32_t chunk = context_.schedule->chunkLike(slot);
-  const schedule::Shape& shape = context_.call->shape;
-  switch (context_.call->collective) {
-    case Collective::allGather:
-    case Collective::gather:
-      return layout_->outputChunk(chunk).offset_elems;
-    case Collective::neighborAllGather:
-    case Collective::neighborAllToAll:
-    case Collective::allToAll: // Sender and receiver know the block by different numbers: each block is a tensor.
-      if (slot.space == Space::payload) return tensorOffset(context_.schedule->payload_like[slot.index]);
-      return slot.space == Space::output
-                 ? layout_->outputChunk(chunk).offset_elems - shape.output_blocks[chunk].offset_elems
-                 : layout_->inputChunk(chunk).offset_elems - shape.input_blocks[chunk].offset_elems;
-    default:
-      return layout_->inputChunk(chunk).offset_elems;
-  }
-}
-
-/// Random numbers of an encoding: one set of streams for each operation; results and the blocks of an exchange have
-/// numbers of their own.
-Randomness Run::randomOf(bool result, std::uint32_t chunk) const {
-  const Call& call = *context_.call;
-  const std::uint32_t stream = schedule::exchangesBlocks(call.collective) ? chunk + 2 : result ? 1 : 0;
-  return randomnessOf(call, context_.draw, stream, environment_.group.rank());
-}
-
 /// Whether the step keeps feedback. A partial sum that is encoded on its way has none: no rank could compensate the
 /// loss.
 bool Run::keepsFeedback(const Step& step) const {
@@ -100,8 +72,7 @@ Status Run::runCodec(std::uint32_t index) {
   const std::span<const Slot> sources = schedule.slotsOf(step.sources);
   const bool encodes = step.kind == StepKind::encode;
   const Slot result = targets[0];
-  CodecStep job;
-  job.elems = places_[step.targets.first].elems;
+  CodecStep job = describeCodecStep({schedule, *context_.call, *layout_, context_.draw}, step);
   if (job.elems == 0) {
     if (encodes) payload_bytes_[result.index] = 0;
     stepDone(index);
@@ -112,16 +83,11 @@ Status Run::runCodec(std::uint32_t index) {
     const Place& place = places_[step.sources.first + i];
     if (sources[i].space == Space::payload) {
       payload_views_.emplace_back(place.data, payload_bytes_[sources[i].index]);
-      job.payloads_are_results = schedule.payload_finished[sources[i].index];
     } else {
       job.base = place.data;
     }
   }
   job.payloads = payload_views_;
-  job.finishes = step.finishes;
-  job.out_is_result = encodes && schedule.payload_finished[result.index];
-  job.first_element = tensorOffset(encodes || payload_views_.empty() ? result : sources.back());
-  job.random = randomOf(job.out_is_result, schedule.chunkLike(result));
   Status status = Status::ok();
   if (!encodes) {
     job.target = places_[step.targets.first].data;
@@ -138,6 +104,22 @@ Status Run::runCodec(std::uint32_t index) {
   }
   if (status.isOk()) stepDone(index);
   return status;
+}
+
+/// Sees which steps have run on the device, and lets others run.
+Status Run::advanceOnDevice() {
+  const Schedule& schedule = *context_.schedule;
+  const StepContext step_context{schedule, *context_.call, *layout_, context_.draw};
+  const EdgeFragment fragment{step_context, passage_.slots(), passage_.memory(), passage_.deviceMemory()};
+  const Status status = on_device_.advance(passage_, fragment, payload_bytes_, steps_left_, done_on_device_);
+  if (status.kind() == GOSS_ERR_PROTOCOL) return status; // A peer's fault.
+  if (!status.isOk()) return ofDevice(status, environment_.group, *context_.signature);
+  for (const std::uint32_t index : done_on_device_) {
+    const Slot result = schedule.slotsOf(schedule.steps[index].targets)[0];
+    if (result.space == Space::payload) payload_bytes_[result.index] = context_.edge->bytesOf(*layout_, result);
+    stepDone(index);
+  }
+  return Status::ok();
 }
 
 } // namespace goss

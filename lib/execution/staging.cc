@@ -9,10 +9,24 @@ namespace goss {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kNowhere = ~std::size_t{0};
+
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Memory of at least `bytes` bytes.
+Result<std::byte*> atLeast(BlockPool& pool, BlockPool::Lease& memory, std::size_t bytes) {
+  if (memory.bytes() < bytes) {
+    Result<BlockPool::Lease> leased = pool.lease(bytes);
+    if (!leased.isOk()) return leased.status();
+    memory = leased.take();
+  }
+  return memory.data();
+}
 
 } // namespace
 
-void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call) {
+void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call,
+                      const EdgePlan* edge) {
   stages_input_ = call.device.input;
   stages_output_ = call.device.output;
   input_.assign(schedule.chunk_count, {});
@@ -20,7 +34,7 @@ void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, 
   const std::size_t element = call.shape.element_bytes;
   for (const Slot slot : schedule.slots) {
     Staged* staged = find(slot);
-    if (staged == nullptr) continue;
+    if (staged == nullptr || (edge != nullptr && edge->stays(slot))) continue;
     const schedule::Extent extent = layout.extentOf(slot);
     auto* buffer = static_cast<std::byte*>(slot.space == Space::input ? const_cast<void*>(call.input) : call.output);
     staged->used = true;
@@ -29,7 +43,39 @@ void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, 
   }
   for (const Step& step : schedule.steps)
     use(schedule, step);
+  payloads_.clear();
+  payload_bytes_ = 0;
+  if (edge != nullptr) placePayloads(schedule, layout, *call.codecs, *edge);
   place();
+}
+
+void StagedSlots::placePayloads(const Schedule& schedule, const schedule::Layout& layout, const CodecPair& codecs,
+                                const EdgePlan& edge) {
+  payloads_.assign(schedule.payload_like.size(), kNowhere);
+  for (std::uint32_t i = 0; i < payloads_.size(); ++i) {
+    if (!edge.payload_crosses[i]) continue;
+    const std::uint64_t elems = layout.extentOf({Space::payload, i}).count_elems;
+    payloads_[i] = payload_bytes_;
+    payload_bytes_ += elems > 0 ? aligned(codecs.maxBytes(elems)) : 0;
+  }
+}
+
+bool StagedSlots::has(Slot slot) const {
+  switch (slot.space) {
+    case Space::input:
+      return stages_input_ && input_[slot.index].used;
+    case Space::output:
+      return stages_output_ && output_[slot.index].used;
+    case Space::payload:
+      return !payloads_.empty() && payloads_[slot.index] != kNowhere;
+    default:
+      return false;
+  }
+}
+
+std::size_t StagedSlots::at(Slot slot) const {
+  if (slot.space == Space::payload) return payloads_[slot.index];
+  return (slot.space == Space::input ? input_ : output_)[slot.index].at;
 }
 
 void StagedSlots::layWhole(const Call& call, std::size_t input_bytes, std::size_t output_bytes) {
@@ -37,6 +83,8 @@ void StagedSlots::layWhole(const Call& call, std::size_t input_bytes, std::size_
   stages_output_ = call.device.output;
   input_.assign(1, {});
   output_.assign(1, {});
+  payloads_.clear();
+  payload_bytes_ = 0;
   if (stages_input_ && input_bytes > 0) {
     auto* buffer = static_cast<std::byte*>(const_cast<void*>(call.input));
     input_[0] = {.buffer = buffer, .bytes = input_bytes, .used = true, .is_read = true};
@@ -84,10 +132,8 @@ bool StagedSlots::isSamePlace(Slot input, Slot output) {
   return from != nullptr && to != nullptr && input.space == Space::input && from->buffer == to->buffer;
 }
 
-/// Outputs lie first: the fragments of a slot become smaller, never larger, so no input of an earlier one lies where a
-/// later one's output does. StreamGate::tryGiveUp() fills slots once, and inputs still arrive behind it.
 void StagedSlots::place() {
-  bytes_ = 0;
+  bytes_ = payload_bytes_;
   place(output_);
   place(input_);
 }
@@ -96,7 +142,7 @@ void StagedSlots::place(std::vector<Staged>& slots) {
   const std::byte* end = nullptr; // Of the slot before, in the caller's buffer.
   for (Staged& slot : slots) {
     if (!slot.used) continue;
-    if (slot.buffer != end) bytes_ = (bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+    if (slot.buffer != end) bytes_ = aligned(bytes_);
     slot.at = bytes_;
     bytes_ += slot.bytes;
     end = slot.buffer == nullptr ? nullptr : slot.buffer + slot.bytes;
@@ -143,7 +189,7 @@ Status ofDevice(const Status& status, const Group& group, const Signature& signa
 
 Result<std::unique_ptr<Stage>> WaitedStage::make(DeviceStation& station) {
   std::unique_ptr<WaitedStage> stage(new WaitedStage(station));
-  for (std::unique_ptr<DeviceEvent>* event : {&stage->arrived_, &stage->left_}) {
+  for (std::unique_ptr<DeviceEvent>* event : {&stage->arrived_, &stage->worked_, &stage->left_}) {
     Result<std::unique_ptr<DeviceEvent>> made = station.device.event();
     if (!made.isOk()) return made.status();
     *event = made.take();
@@ -151,13 +197,18 @@ Result<std::unique_ptr<Stage>> WaitedStage::make(DeviceStation& station) {
   return std::unique_ptr<Stage>(std::move(stage));
 }
 
-Result<std::byte*> WaitedStage::memory(std::size_t bytes) {
-  if (memory_.bytes() < bytes) {
-    Result<PinnedPool::Lease> leased = station_.pinned.lease(bytes);
-    if (!leased.isOk()) return leased.status();
-    memory_ = leased.take();
-  }
-  return memory_.data();
+Result<std::byte*> WaitedStage::memory(std::size_t bytes) { return atLeast(station_.pinned, memory_, bytes); }
+
+Result<std::byte*> WaitedStage::deviceMemory(std::size_t bytes) {
+  return atLeast(station_.memory, device_memory_, bytes);
+}
+
+/// What encodes goes the way of what comes from the device, what only decodes the other way: the two directions do not
+/// wait for each other.
+Status WaitedStage::start(const StageWork& work, std::uint32_t) {
+  DeviceQueue& queue = work.comesToHost() ? *station_.in : *station_.out;
+  if (Status status = work.enqueue(queue); !status.isOk()) return status;
+  return queue.record(*worked_);
 }
 
 Status WaitedStage::bringIn(std::uint32_t, const StagedSlots& slots) {
@@ -175,11 +226,12 @@ Status WaitedStage::bringOut() {
 
 void WaitedStage::withdraw() {
   waitForCopy(*arrived_);
+  waitForCopy(*worked_);
   waitForCopy(*left_);
 }
 
-Result<bool> GatedStage::hasArrived() {
-  if (gate_->hasArrived(fragment_)) return true;
+Result<bool> GatedStage::hasDone(std::uint32_t phase) {
+  if (gate_->hasDone(fragment_, phase)) return true;
   // Only what was recorded behind the last copy tells of a device that has failed.
   const Result<bool> left = gate_->hasLeft();
   return left.isOk() ? Result<bool>(false) : left;

@@ -9,27 +9,36 @@
 
 #include "call/call.h"
 #include "devices/devices.h"
+#include "execution/edge_plan.h"
 #include "mesh/group.h"
 #include "schedule/layout.h"
 
 namespace goss {
 
+/// The copies of one fragment, between the caller's buffers and pinned memory.
+struct FragmentCopies {
+  std::vector<CopyJob> in;
+  std::vector<CopyJob> out;
+};
+
 /// Where the staged slots of one fragment lie in its memory, and what is copied: of the caller's input what a step
 /// reads, of the output what a step has written. Slots that lie behind each other in the caller's buffer do so here.
+/// Where steps run on the device, the payloads that cross lie here too, first of all.
 class StagedSlots {
  public:
-  /// For this fragment of the call. Keeps its memory from one to the next.
-  void lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call);
+  /// For this fragment of the call. `edge` null: no step runs on the device. Keeps its memory from one to the next.
+  void lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call, const EdgePlan* edge);
   /// For a call that runs no schedule: `input_bytes` are read from the start of its input, and `output_bytes` written
   /// to the start of its output. Each of the two is the slot 0 of its space.
   void layWhole(const Call& call, std::size_t input_bytes, std::size_t output_bytes);
   /// Bytes of memory that the slots take.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  [[nodiscard]] bool has(Slot slot) const { return slot.space == Space::input ? stages_input_ : stages_output_; }
-  /// Offset of a slot that a step uses, of a buffer that is staged.
-  [[nodiscard]] std::size_t at(Slot slot) const {
-    return (slot.space == Space::input ? input_ : output_)[slot.index].at;
-  }
+  [[nodiscard]] bool has(Slot slot) const;
+  /// Offset of a slot that a step uses and that has() is true of.
+  [[nodiscard]] std::size_t at(Slot slot) const;
+  /// The payloads that cross lie at the same offsets in device memory, and take so many bytes of it.
+  [[nodiscard]] std::size_t payloadBytes() const { return payload_bytes_; }
+  [[nodiscard]] std::size_t payloadAt(Slot slot) const { return payloads_[slot.index]; }
   /// The fragment's copies, for memory at `memory`.
   void copies(std::byte* memory, FragmentCopies& copies) const;
   /// GOSS_PREMUL_SUM: multiplies what has been copied in.
@@ -54,13 +63,26 @@ class StagedSlots {
   void use(const Schedule& schedule, const Step& step);
   void place();
   void place(std::vector<Staged>& slots);
+  void placePayloads(const Schedule& schedule, const schedule::Layout& layout, const CodecPair& codecs,
+                     const EdgePlan& edge);
   static void append(const Staged& slot, std::byte* memory, bool in, std::vector<CopyJob>& jobs);
 
   bool stages_input_ = false;
   bool stages_output_ = false;
-  std::vector<Staged> input_;  ///< By chunk.
-  std::vector<Staged> output_; ///< By chunk.
+  std::vector<Staged> input_;         ///< By chunk.
+  std::vector<Staged> output_;        ///< By chunk.
+  std::vector<std::size_t> payloads_; ///< By payload slot: its offset; kNowhere: it does not cross.
+  std::size_t payload_bytes_ = 0;
   std::size_t bytes_ = 0;
+};
+
+/// Work of the device between a fragment's arrival and its leaving.
+class StageWork {
+ public:
+  virtual ~StageWork() = default;
+  /// Whether anything of it comes to the host.
+  [[nodiscard]] virtual bool comesToHost() const = 0;
+  virtual Status enqueue(DeviceQueue& queue) const = 0;
 };
 
 /// The failure of this rank's device, as all ranks fail with it.
@@ -72,6 +94,15 @@ class Stage {
   virtual ~Stage() = default;
   /// Memory of at least `bytes` bytes until the next call; null: the fragment has none.
   virtual Result<std::byte*> memory(std::size_t bytes) = 0;
+  /// The same of device memory.
+  virtual Result<std::byte*> deviceMemory(std::size_t bytes) = 0;
+  /// Whether the steps on the device were enqueued before: then each phase is done as a whole, the first one when the
+  /// fragment has arrived, and the last one when it has left.
+  [[nodiscard]] virtual bool isEnqueued() const = 0;
+  /// Lets steps run: `work`, or those of the phase `phase`, which is neither the first nor the last.
+  virtual Status start(const StageWork& work, std::uint32_t phase) = 0;
+  /// Whether they have run.
+  virtual Result<bool> hasWorked() = 0;
   virtual Status bringIn(std::uint32_t fragment, const StagedSlots& slots) = 0;
   virtual Result<bool> hasArrived() = 0;
   virtual Status bringOut() = 0;
@@ -89,11 +120,18 @@ class WaitedStage final : public Stage {
   static Result<std::unique_ptr<Stage>> make(DeviceStation& station);
 
   Result<std::byte*> memory(std::size_t bytes) override;
+  Result<std::byte*> deviceMemory(std::size_t bytes) override;
+  [[nodiscard]] bool isEnqueued() const override { return false; }
+  Status start(const StageWork& work, std::uint32_t phase) override;
+  Result<bool> hasWorked() override { return worked_->isDone(); }
   Status bringIn(std::uint32_t fragment, const StagedSlots& slots) override;
   Result<bool> hasArrived() override { return arrived_->isDone(); }
   Status bringOut() override;
   Result<bool> hasLeft() override { return left_->isDone(); }
-  void release() override { memory_ = {}; }
+  void release() override {
+    memory_ = {};
+    device_memory_ = {};
+  }
   void withdraw() override;
 
  private:
@@ -101,24 +139,36 @@ class WaitedStage final : public Stage {
 
   DeviceStation& station_;
   std::unique_ptr<DeviceEvent> arrived_;
+  std::unique_ptr<DeviceEvent> worked_;
   std::unique_ptr<DeviceEvent> left_;
-  PinnedPool::Lease memory_;
+  BlockPool::Lease memory_;
+  BlockPool::Lease device_memory_;
   FragmentCopies copies_;
 };
 
-/// The copies were enqueued on the caller's stream at the call.
+/// What the device does was enqueued on the caller's stream at the call.
 class GatedStage final : public Stage {
  public:
-  GatedStage(std::shared_ptr<StreamGate> gate, std::uint32_t slot) : gate_(std::move(gate)), slot_(slot) {}
+  /// `phases`: of each fragment's work.
+  GatedStage(std::shared_ptr<StreamGate> gate, std::uint32_t slot, std::uint32_t phases)
+      : gate_(std::move(gate)), slot_(slot), last_phase_(phases - 1) {}
 
   Result<std::byte*> memory(std::size_t) override { return gate_->slot(slot_); }
+  Result<std::byte*> deviceMemory(std::size_t) override { return gate_->memory(slot_); }
+  [[nodiscard]] bool isEnqueued() const override { return true; }
+  Status start(const StageWork&, std::uint32_t phase) override {
+    gate_->open(fragment_, phase);
+    phase_ = phase;
+    return Status::ok();
+  }
+  Result<bool> hasWorked() override { return hasDone(phase_); }
   Status bringIn(std::uint32_t fragment, const StagedSlots&) override {
     fragment_ = fragment;
     return Status::ok();
   }
-  Result<bool> hasArrived() override;
+  Result<bool> hasArrived() override { return hasDone(0); }
   Status bringOut() override {
-    gate_->open(fragment_);
+    gate_->open(fragment_, last_phase_);
     return Status::ok();
   }
   Result<bool> hasLeft() override { return true; } // The next fragment arrives behind it.
@@ -126,9 +176,13 @@ class GatedStage final : public Stage {
   void withdraw() override {}
 
  private:
+  Result<bool> hasDone(std::uint32_t phase);
+
   const std::shared_ptr<StreamGate> gate_;
   const std::uint32_t slot_;
+  const std::uint32_t last_phase_;
   std::uint32_t fragment_ = 0;
+  std::uint32_t phase_ = 0; ///< Whose gate was opened last.
 };
 
 } // namespace goss

@@ -12,6 +12,7 @@
 #include "boards/board_price.h"
 #include "builtins/builtins.h"
 #include "call/codec_pair.h"
+#include "execution/edge_codec.h"
 #include "planner/oversubscription.h"
 #include "planner/planner.h"
 #include "planner/processor_share.h"
@@ -384,6 +385,9 @@ Result<std::string> explainJson(std::string_view collective, int ranks, std::siz
   if (codecs != nullptr) {
     json["codec"] = codecs->text;
     json["payload_ratio"] = choice.question.codec.payload_ratio;
+    const std::string_view why = whyStaged(*codecs);
+    json["device_buffers"] = why.empty() ? "encoded and decoded on GPUs that have kernels of the codec, if float32"
+                                         : fmt::format("encoded and decoded on the host: {}", why);
   }
   addChoice(json, choice, links);
   return json.dump(2);

@@ -26,14 +26,14 @@ Status DeviceMessage::open() {
   if (!station.isOk()) return station.status();
   station_ = station.value();
   if (device_.stream == nullptr) {
-    Result<PinnedPool::Lease> memory = station_->pinned.lease(bytes_);
+    Result<BlockPool::Lease> memory = station_->pinned.lease(bytes_);
     if (!memory.isOk()) return memory.status();
     memory_ = memory.take();
     Result<std::unique_ptr<DeviceEvent>> event = station_->device.event();
     if (event.isOk()) copied_ = event.take();
     return event.status();
   }
-  auto gate = StreamGate::make(*station_, device_.stream, 1, 1, bytes_);
+  auto gate = StreamGate::make(*station_, device_.stream, {.slot_bytes = bytes_});
   if (!gate.isOk()) return gate.status();
   gate_ = gate.take();
   if (call_.sends) gate_->letPass();
@@ -85,7 +85,7 @@ void DeviceMessage::advanceOnLoop() {
 }
 
 Result<bool> DeviceMessage::isDeviceDone() {
-  if (phase_ == Phase::arriving && gate_ != nullptr && gate_->hasArrived(0)) return true;
+  if (phase_ == Phase::arriving && gate_ != nullptr && gate_->hasDone(0, 0)) return true;
   const Result<bool> left = gate_ != nullptr ? gate_->hasLeft() : copied_->isDone();
   // A stream that has passed the call has brought the data, too.
   return left;
@@ -131,7 +131,7 @@ Status DeviceMessage::bringOut(std::size_t bytes) {
       return Status::error(GOSS_ERR_MISMATCH,
                            fmt::format("{}: the message has {} bytes, the buffer {}; in a stream both must be equal",
                                        describe(), bytes, bytes_));
-    gate_->open(0);
+    gate_->open(0, 1);
     return Status::ok();
   }
   if (bytes == 0) return Status::ok();
@@ -159,16 +159,13 @@ std::vector<int> DeviceMessage::waitingForRanks() const {
   return phase_ == Phase::moving ? inner_.waitingForRanks() : std::vector<int>();
 }
 
-StreamGate::CopiesOf DeviceMessage::copiesOf() const {
-  return [this](std::uint32_t, std::byte* slot, FragmentCopies& copies) {
-    copies.in.clear();
-    copies.out.clear();
-    if (bytes_ == 0) return;
-    if (call_.sends) {
-      copies.in.push_back({slot, call_.buffer, bytes_});
-    } else {
-      copies.out.push_back({call_.buffer, slot, bytes_});
-    }
+StreamGate::Work DeviceMessage::work() const {
+  return [this](DeviceQueue& queue, std::uint32_t, std::uint32_t phase) {
+    const bool arrives = phase == 0;
+    if (bytes_ == 0 || arrives != call_.sends) return Status::ok();
+    std::byte* slot = gate_->slot(0);
+    const CopyJob job = arrives ? CopyJob{slot, call_.buffer, bytes_} : CopyJob{call_.buffer, slot, bytes_};
+    return queue.copy({&job, 1});
   };
 }
 
@@ -183,12 +180,12 @@ void DeviceMessage::endEnqueuing(const Status& status) {
 
 void DeviceMessage::enqueueArrivals() {
   if (!isEnqueuing()) return;
-  if (Status status = gate_->enqueueArrivals(copiesOf()); !status.isOk()) endEnqueuing(status);
+  if (Status status = gate_->enqueueArrivals(work()); !status.isOk()) endEnqueuing(status);
 }
 
 void DeviceMessage::enqueueGates() {
   if (!isEnqueuing()) return;
-  endEnqueuing(gate_->enqueueGates(copiesOf()));
+  endEnqueuing(gate_->enqueueGates(work()));
 }
 
 } // namespace goss

@@ -54,7 +54,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   [[nodiscard]] bool mustWaitForEarlier() const GOSS_ON_LOOP;
   Status bringOut(std::size_t bytes);
   [[nodiscard]] Result<bool> isDeviceDone();
-  [[nodiscard]] StreamGate::CopiesOf copiesOf() const;
+  [[nodiscard]] StreamGate::Work work() const;
   void endEnqueuing(const Status& status);
   void close();
 
@@ -66,7 +66,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   Phase phase_ = Phase::arriving;
   bool done_ = false;
   DeviceStation* station_ = nullptr;
-  PinnedPool::Lease memory_;            ///< Without a stream.
+  BlockPool::Lease memory_;             ///< Without a stream.
   std::unique_ptr<DeviceEvent> copied_; ///< Without a stream.
   std::shared_ptr<StreamGate> gate_;    ///< With a stream, while active.
 };

@@ -46,7 +46,7 @@ UNITS = {
     "compressors": ("include/gossamer", "lib/base", "lib/kernels", "compressors/common", "compressors/stage.h"),
     "compressors/cuda": ("include/gossamer", "lib/base", "lib/kernels", "compressors"),
     "transports": ("include/gossamer", "lib/base", "lib/platform", "transports/common"),
-    "devices": ("include/gossamer", "lib/base", "lib/platform"),
+    "devices": ("include/gossamer", "lib/base", "lib/platform", "compressors/cuda/library"),  # whose kernels it loads
     "bindings": C_ABI,
     # NCCL's interface orders streams among each other by the device seam.
     "bindings/nccl": C_ABI + ("include/gossamer/device.h", "include/gossamer/status.h", "devices/cuda"),

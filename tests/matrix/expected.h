@@ -20,6 +20,7 @@ struct Case {
   std::size_t count = 0; ///< As passed to the call.
   bool in_place = false;
   std::string algorithm;  ///< Empty: the planner's choice.
+  std::string codec;      ///< Empty: none. Results are then not those of expectedValues().
   int root = 0;           ///< Root of reduce, broadcast, gather and scatter.
   std::uint64_t salt = 0; ///< Cases with other salts have other inputs.
   /// Not empty: the v-variant of allGather, reduceScatter or allToAll. Elements of each rank's block; for allToAll

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -106,6 +107,18 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUst
   return standin::submit(stream, [=](const Queue& queue) {
     char* place = touch(queue, to, bytes, "cuMemsetD8Async writes memory that was freed, or behind its end");
     if (place != nullptr) std::memset(place, value, bytes);
+  });
+}
+
+int cudaStandinLaunch(void* stream, cudaStandinKernel* kernel) {
+  const auto reach = [](const void* memory, size_t bytes) -> void* {
+    return standin::memory().reach(reinterpret_cast<std::uintptr_t>(memory), bytes);
+  };
+  std::shared_ptr<cudaStandinKernel> kept(kernel);
+  return standin::submit(static_cast<CUstream>(stream), [kept, reach](const Queue& queue) {
+    if (kept->run(reach)) return;
+    standin::complain("a kernel touches memory that was freed, or behind its end");
+    queue.health().lose(CUDA_ERROR_ILLEGAL_ADDRESS);
   });
 }
 

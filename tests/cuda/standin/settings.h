@@ -7,7 +7,9 @@
 /// - What a real driver forbids or punishes is found: a copy into memory that was freed (the context is lost, and
 ///   standard error names the call), a host function that calls the driver, synchronising a stream that is captured,
 ///   asking for events and allocating while another thread captures in global mode.
-/// - Kernels do not run: the interface has no launch.
+/// - Kernels do not run: the interface has no launch. Those of codecs do: the stand-in has a
+/// libgossamer_cuda_kernels.so
+///   of its own, which runs them as host code in the stream's queue.
 ///
 /// Variables choose what it does; they are read once, when the first function is called, and hold until a test calls
 /// cudaStandinConfigure():
@@ -91,5 +93,13 @@ extern "C" void cudaStandinConfigure(const standin::Settings& settings);
 /// The `calls`-th call on `device` from now on fails, and all after it.
 extern "C" void cudaStandinFail(int device, std::uint64_t calls);
 extern "C" void cudaStandinCounts(standin::Counts* counts);
+/// A kernel: the stream runs it, unless the device is lost. It reaches memory by `reach`, which returns NULL for what
+/// was freed or reaches beyond an allocation; then it returns false, and the device is lost.
+struct cudaStandinKernel {
+  virtual ~cudaStandinKernel() = default;
+  virtual bool run(void* (*reach)(const void* memory, size_t bytes)) = 0;
+};
+/// Puts the kernel on the stream, and deletes it behind. Returns a CUresult.
+extern "C" int cudaStandinLaunch(void* stream, cudaStandinKernel* kernel);
 
 #endif // GOSS_TESTS_CUDA_STANDIN_SETTINGS_H_

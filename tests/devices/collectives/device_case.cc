@@ -54,6 +54,69 @@ bool check(goss_comm_t comm, DeviceRank& device, Case test, int rank, int ranks,
   return difference.empty();
 }
 
+bool checkCompressed(goss_comm_t comm, goss_comm_t other, DeviceRank& device, Case test, int rank, int ranks, Way way,
+                     int& compared) {
+  test.root = static_cast<int>(test.count) % ranks;
+  Buffers on_host(test, rank, ranks);
+  Buffers on_device(test, rank, ranks);
+  std::vector<std::byte>& memory = on_device.memory();
+  on_device.lieOnDevice(device.memory(memory.size()), isOrdered(way) ? device.stream() : nullptr);
+  device.enqueueToDevice(memory);
+  if (!isOrdered(way)) {
+    EXPECT_TRUE(device.synchronize());
+  }
+  const goss_status expected = call(other, test, on_host);
+  const goss_status status = callIn(comm, test, on_device, way);
+  EXPECT_EQ(status, expected) << test.describe() << ": " << goss_last_error();
+  if (status != GOSS_SUCCESS)
+    return status == expected && (status == GOSS_ERR_UNSUPPORTED || status == GOSS_ERR_INVALID_ARGUMENT);
+  device.enqueueToHost(memory.size());
+  EXPECT_TRUE(device.synchronize()) << test.describe();
+  ++compared;
+  const bool same = device.fetched(memory.size()) == on_host.memory();
+  EXPECT_TRUE(same) << test.describe() << " with " << test.codec << " on rank " << rank << " of " << ranks << ", way "
+                    << static_cast<int>(way);
+  return same;
+}
+
+void callEveryCodec(const DeviceSetup& setup, std::size_t stride) {
+  const int ranks = setup.ranks;
+  std::vector<std::vector<std::string>> algorithms;
+  for (int collective = 0; collective < static_cast<int>(Collective::scan); ++collective)
+    algorithms.push_back(algorithmsFor(static_cast<Collective>(collective), ranks));
+  runDeviceRanks(setup, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    goss_comm_t other = nullptr;
+    goss_comm_t own = nullptr;
+    ASSERT_OK(goss_comm_dup(comm, &other));
+    ASSERT_OK(goss_comm_dup(comm, &own));
+    Sample sample(stride);
+    std::size_t next = 0;
+    int compared = 0;
+    bool right = true;
+    for (std::size_t i = 0; i < algorithms.size(); ++i) {
+      for (const std::string& algorithm : algorithms[i]) {
+        for (const char* codec : {"int8", "sign", "int8:round=stochastic", "bf16", "natural", "topk:ratio=0.1"}) {
+          for (const bool in_place : {false, true}) {
+            Case test;
+            test.collective = static_cast<Collective>(i);
+            test.algorithm = algorithm;
+            test.codec = codec;
+            test.op = reduces(test.collective) && next % 4 < 2 ? GOSS_AVG : GOSS_SUM;
+            test.count = std::vector<std::size_t>{30011, 3, 1024}[next / 5 % 3];
+            test.in_place = in_place;
+            const Way way = kWays[next++ % std::size(kWays)];
+            right =
+                right && (!sample.takeNext() || checkCompressed(own, other, device, test, rank, ranks, way, compared));
+          }
+        }
+      }
+    }
+    EXPECT_GT(compared, 0);
+    EXPECT_OK(goss_comm_destroy(own));
+    EXPECT_OK(goss_comm_destroy(other));
+  });
+}
+
 void callEveryDtypeAndOp(const DeviceSetup& setup, std::size_t stride) {
   const int ranks = setup.ranks;
   runDeviceRanks(setup, [&](goss_comm_t comm, int rank, DeviceRank& device) {

@@ -18,6 +18,16 @@ inline constexpr Way kWays[] = {Way::blocking, Way::requested, Way::persistent, 
 /// step.
 bool check(goss_comm_t comm, DeviceRank& device, Case test, int rank, int ranks, Way way);
 
+/// Calls what `test`, which names a codec, says: with host buffers on `other`, and with device buffers on `comm`; both
+/// communicators have made the same calls so far. False when they do not end in the same way, with the same bytes: the
+/// caller gives up. Counts comparisons; what the library refuses, it must refuse in both.
+bool checkCompressed(goss_comm_t comm, goss_comm_t other, DeviceRank& device, Case test, int rank, int ranks, Way way,
+                     int& compared);
+
+/// Every collective with codecs that have kernels and one that has none, every algorithm, in place or not, the ways in
+/// turn; one case in `stride`.
+void callEveryCodec(const DeviceSetup& setup, std::size_t stride);
+
 /// Picks one case in so many, the same ones on all ranks.
 class Sample {
  public:

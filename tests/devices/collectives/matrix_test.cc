@@ -50,6 +50,13 @@ TEST_P(DeviceMatrix, EveryAlgorithmInFragments) {
   });
 }
 
+TEST_P(DeviceMatrix, EveryCodec) {
+  callEveryCodec(setup(), fullOr(23, 131));
+  ScopedEnvironment environment;
+  environment.set("GOSS_FRAGMENT_BYTES", "16384");
+  callEveryCodec(setup(), fullOr(29, 137));
+}
+
 TEST_P(DeviceMatrix, UnevenBlocks) {
   const int ranks = setup().ranks;
   runDeviceRanks(setup(), [&](goss_comm_t comm, int rank, DeviceRank& device) {

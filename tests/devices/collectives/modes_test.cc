@@ -61,6 +61,13 @@ TEST_P(DeviceModes, CollectivesOfSeveralFragments) {
   });
 }
 
+TEST_P(DeviceModes, Codecs) {
+  callEveryCodec({"shm", 3, GetParam().machine}, fullOr(13, 73));
+  ScopedEnvironment environment;
+  environment.set("GOSS_FRAGMENT_BYTES", "16384");
+  callEveryCodec({"tcp", 2, GetParam().machine}, fullOr(17, 79));
+}
+
 /// The calls take more and more pinned memory while the streams of all ranks wait for one that comes late.
 TEST_P(DeviceModes, CallsFollowEachOtherInAStream) {
   runDeviceRanks({"shm", 3, GetParam().machine}, [](goss_comm_t comm, int rank, DeviceRank& device) {

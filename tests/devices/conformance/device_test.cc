@@ -140,6 +140,78 @@ TEST_P(DeviceTest, QueueDoesItsJobsBeforeItGoes) {
   EXPECT_EQ(load(flagAt(*pinned, 0)), 3u);
 }
 
+/// On two vectors: the first is encoded, the second merged with its payload, the result decoded.
+TEST_P(DeviceTest, CodecsHaveTheBytesOfTheCpus) {
+  constexpr std::size_t kElems = 4099;
+  constexpr std::size_t kVector = kElems * sizeof(float);
+  constexpr std::size_t kPart = 32768; // Each part of the memory.
+  for (const char* spec : {"int8", "sign", "bf16"}) {
+    const std::shared_ptr<const Codec> host = makeCodec(spec).take().codec;
+    const Result<std::shared_ptr<const QueuedCodec>> made = device().codec(host->spec());
+    ASSERT_TRUE(made.isOk()) << made.status().text();
+    const QueuedCodec& codec = *made.value();
+    const auto pinned = block(MemoryKind::pinned, 6 * kPart);
+    const auto memory = block(MemoryKind::device, 6 * kPart + codec.scratchBytes(kElems) + 64);
+    const auto queue = makeQueue();
+    // The host's codec works on the first three parts of `pinned`, the device's in `memory`, copied to the last three.
+    const auto run = [&](std::byte* base, std::span<std::byte> scratch, const auto& encode, const auto& merge,
+                         const auto& decode) {
+      const std::size_t bytes = host->maxBytes(kElems);
+      EncodeSegment segment{0, kElems, {base + kPart, bytes}, 0};
+      EncodeJob job;
+      job.values = {reinterpret_cast<const float*>(base), kElems};
+      job.scratch = scratch;
+      job.segments = {&segment, 1};
+      ok(encode(job));
+      EXPECT_EQ(segment.bytes, bytes);
+      const PayloadView payload(base + kPart, bytes);
+      MergeJob both;
+      both.payloads = {&payload, 1};
+      both.values = {reinterpret_cast<float*>(base), kElems};
+      both.factor = 0.5F;
+      both.scratch = scratch;
+      both.out = {base + 2 * kPart, bytes};
+      ok(merge(both));
+      EXPECT_EQ(both.bytes, bytes);
+      DecodeJob last;
+      last.payloads = {&payload, 1};
+      last.out = both.values;
+      last.mode = DecodeMode::add;
+      last.scratch = scratch;
+      ok(decode(last));
+    };
+    auto* values = reinterpret_cast<float*>(pinned->data());
+    for (std::size_t i = 0; i < kElems; ++i)
+      values[i] = static_cast<float>(i * 37 % 1001) - 500.25F;
+    ok(queue->copy(std::vector<CopyJob>{{memory->data(), pinned->data(), kVector}}));
+    run(
+        memory->data(), {memory->data() + 6 * kPart, codec.scratchBytes(kElems)},
+        [&](const EncodeJob& job) { return codec.encode(*queue, job); },
+        [&](MergeJob& job) { return codec.merge(*queue, job); },
+        [&](const DecodeJob& job) { return codec.decode(*queue, job); });
+    ok(queue->copy(std::vector<CopyJob>{{pinned->data() + 3 * kPart, memory->data(), kVector},
+                                        {pinned->data() + 4 * kPart, memory->data() + kPart, 2 * kPart}}));
+    finish(*queue);
+    std::vector<std::byte> scratch(host->scratchBytes(kElems) + 64);
+    const std::size_t off = (64 - reinterpret_cast<std::uintptr_t>(scratch.data()) % 64) % 64;
+    run(
+        pinned->data(), std::span(scratch).subspan(off), [&](const EncodeJob& job) { return host->encode(job); },
+        [&](MergeJob& job) { return host->merge(job); }, [&](const DecodeJob& job) { return host->decode(job); });
+    const std::size_t bytes = host->maxBytes(kElems);
+    EXPECT_EQ(std::memcmp(pinned->data(), pinned->data() + 3 * kPart, kVector), 0) << spec << ": numbers";
+    EXPECT_EQ(std::memcmp(pinned->data() + kPart, pinned->data() + 4 * kPart, bytes), 0) << spec << ": contribution";
+    EXPECT_EQ(std::memcmp(pinned->data() + 2 * kPart, pinned->data() + 5 * kPart, bytes), 0) << spec << ": result";
+  }
+}
+
+TEST_P(DeviceTest, CodecsWithoutFixedLengthsAreRefused) {
+  for (const char* spec : {"topk:ratio=0.1", "lossless", "nonsense"}) {
+    const Result<std::shared_ptr<const QueuedCodec>> made = device().codec(spec);
+    ASSERT_FALSE(made.isOk()) << spec;
+    EXPECT_NE(made.status().kind(), GOSS_ERR_DEVICE);
+  }
+}
+
 TEST_P(DeviceTest, RefusesOrdinalsThatDoNotExist) {
   for (const int ordinal : {-1, provider().deviceCount()}) {
     const Result<Device*> opened = provider().open(ordinal);

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "gossamer/device.h"
+#include "tests/devices/threads/codec.h"
 #include "tests/devices/threads/queue.h"
 
 namespace goss::test {
@@ -32,6 +33,7 @@ class ThreadDevice final : public Device {
   Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind kind, std::size_t bytes) override;
   Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;
   Result<std::unique_ptr<DeviceEvent>> event() override;
+  Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) override { return makeThreadCodec(spec); }
 
  private:
   [[nodiscard]] std::shared_ptr<Worker> worker();

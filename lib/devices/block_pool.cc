@@ -1,4 +1,4 @@
-#include "devices/pinned_pool.h"
+#include "devices/block_pool.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,7 @@ constexpr std::size_t kLeastBytes = 4096;
 
 } // namespace
 
-Result<PinnedPool::Lease> PinnedPool::lease(std::size_t bytes) {
+Result<BlockPool::Lease> BlockPool::lease(std::size_t bytes) {
   const std::size_t size = std::bit_ceil(std::max(bytes, kLeastBytes));
   {
     const std::lock_guard lock(mutex_);
@@ -22,12 +22,12 @@ Result<PinnedPool::Lease> PinnedPool::lease(std::size_t bytes) {
       return Lease(this, std::move(block));
     }
   }
-  Result<std::unique_ptr<DeviceBlock>> made = device_.allocate(MemoryKind::pinned, size);
+  Result<std::unique_ptr<DeviceBlock>> made = device_.allocate(kind_, size);
   if (!made.isOk()) return made.status();
   return Lease(this, made.take());
 }
 
-void PinnedPool::giveBack(std::unique_ptr<DeviceBlock> block) {
+void BlockPool::giveBack(std::unique_ptr<DeviceBlock> block) {
   const std::lock_guard lock(mutex_);
   idle_[static_cast<std::size_t>(std::bit_width(block->bytes()) - 1)].push_back(std::move(block));
 }

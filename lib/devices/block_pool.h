@@ -1,6 +1,7 @@
-/// Pinned memory of one device, which is used again and again: to pin memory takes the driver milliseconds.
-#ifndef GOSS_LIB_DEVICES_PINNED_POOL_H_
-#define GOSS_LIB_DEVICES_PINNED_POOL_H_
+/// Pinned or device memory of one device, which is used again and again: to get it takes the driver up to milliseconds,
+/// and to free it waits for streams.
+#ifndef GOSS_LIB_DEVICES_BLOCK_POOL_H_
+#define GOSS_LIB_DEVICES_BLOCK_POOL_H_
 
 #include <array>
 #include <memory>
@@ -12,13 +13,13 @@
 namespace goss {
 
 /// Thread-safe. Outlives its leases.
-class PinnedPool {
+class BlockPool {
  public:
   /// A block on loan; gives it back when it is destroyed.
   class Lease {
    public:
     Lease() = default;
-    Lease(PinnedPool* pool, std::unique_ptr<DeviceBlock> block) : pool_(pool), block_(std::move(block)) {}
+    Lease(BlockPool* pool, std::unique_ptr<DeviceBlock> block) : pool_(pool), block_(std::move(block)) {}
     Lease(Lease&& other) noexcept = default;
     Lease& operator=(Lease&& other) noexcept {
       giveBack();
@@ -36,11 +37,11 @@ class PinnedPool {
       if (block_ != nullptr) pool_->giveBack(std::move(block_));
     }
 
-    PinnedPool* pool_ = nullptr;
+    BlockPool* pool_ = nullptr;
     std::unique_ptr<DeviceBlock> block_;
   };
 
-  explicit PinnedPool(Device& device) : device_(device) {}
+  BlockPool(Device& device, MemoryKind kind) : device_(device), kind_(kind) {}
 
   /// At least `bytes` bytes, aligned to 256. Allocates only where no idle block is large enough. Errors: as
   /// Device::allocate().
@@ -50,6 +51,7 @@ class PinnedPool {
   void giveBack(std::unique_ptr<DeviceBlock> block);
 
   Device& device_;
+  const MemoryKind kind_;
   std::mutex mutex_;
   /// Idle blocks by the binary logarithm of their sizes, which are powers of two.
   std::array<std::vector<std::unique_ptr<DeviceBlock>>, 64> idle_;
@@ -57,4 +59,4 @@ class PinnedPool {
 
 } // namespace goss
 
-#endif // GOSS_LIB_DEVICES_PINNED_POOL_H_
+#endif // GOSS_LIB_DEVICES_BLOCK_POOL_H_

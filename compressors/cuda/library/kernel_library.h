@@ -1,0 +1,37 @@
+/// What libgossamer_cuda_kernels.so exports, which nvcc makes: the provider `cuda` loads it, and needs no nvcc itself.
+#ifndef GOSS_COMPRESSORS_CUDA_LIBRARY_KERNEL_LIBRARY_H_
+#define GOSS_COMPRESSORS_CUDA_LIBRARY_KERNEL_LIBRARY_H_
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "gossamer/codec.h"
+#include "gossamer/device.h"
+#include "gossamer/status.h"
+
+namespace goss::compressors::cuda {
+
+/// As QueuedCodec, on a CUDA stream of the calling thread's current device. GOSS_ERR_INTERNAL: CUDA refuses a kernel.
+class KernelCodec {
+ public:
+  virtual ~KernelCodec() = default;
+  [[nodiscard]] virtual std::size_t scratchBytes(std::size_t count) const = 0;
+  virtual Status encode(const EncodeJob& job, void* stream) const = 0;
+  virtual Status decode(const DecodeJob& job, void* stream) const = 0;
+  virtual Status merge(MergeJob& job, void* stream) const = 0;
+};
+
+/// The library and the provider that loads it must come from one build.
+struct KernelLibrary {
+  const char* version; ///< kDevicePlugVersion of the library.
+  /// As Device::codec().
+  Result<std::unique_ptr<const KernelCodec>> (*makeCodec)(std::string_view spec);
+};
+
+inline constexpr const char* kKernelLibraryFile = "libgossamer_cuda_kernels.so";
+inline constexpr const char* kKernelLibrarySymbol = "goss_cuda_kernel_library";
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_LIBRARY_KERNEL_LIBRARY_H_

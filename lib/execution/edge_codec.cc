@@ -1,0 +1,233 @@
+#include "execution/edge_codec.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "schedule/contract.h"
+
+namespace goss {
+
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Whether a payload of set bits decodes to NaN: such ones stand in the slots of a call that has failed, and nobody may
+/// take what its stream makes of them for numbers.
+bool makesNan(const Codec& codec) {
+  constexpr std::size_t kElems = 4096 + 37;
+  const std::vector<std::byte> set(codec.maxBytes(kElems), std::byte{0xff});
+  std::vector<float> out(kElems);
+  std::vector<std::byte> scratch(codec.scratchBytes(kElems) + kAlignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
+  const PayloadView payload(set);
+  DecodeJob job;
+  job.payloads = {&payload, 1};
+  job.out = out;
+  job.scratch = std::span(scratch).subspan((kAlignment - address % kAlignment) % kAlignment);
+  return codec.decode(job).isOk() && std::all_of(out.begin(), out.end(), [](float one) { return std::isnan(one); });
+}
+
+} // namespace
+
+std::string_view whyStaged(const CodecPair& codecs) {
+  if (codecs.feedback()) return "error feedback is kept in host memory";
+  for (const Compression* one : {&codecs.contribution, &codecs.result}) {
+    if (!one->codec->traits().fixed_size) return "payloads have no fixed length";
+  }
+  return "";
+}
+
+bool EdgeCodec::findCodecs(const Call& call, Devices& devices) {
+  const Result<DeviceStation*> station = devices.station(call.device.device);
+  if (!station.isOk()) return false; // By which the call will fail.
+  for (const Compression* one : {&call.codecs->contribution, &call.codecs->result}) {
+    if (call.device.ordered && !makesNan(*one->codec)) return false;
+    Result<std::shared_ptr<const QueuedCodec>> made = station.value()->codec(one->codec->spec());
+    if (!made.isOk()) return false;
+    (one == &call.codecs->contribution ? contribution_ : result_) = made.take();
+  }
+  return true;
+}
+
+bool EdgeCodec::bind(const Schedule& schedule, const Call& call, Devices& devices) {
+  is_bound_ = false;
+  if (!call.device.any() || call.codecs == nullptr || call.dtype != GOSS_FLOAT32) return false;
+  const bool sums = schedule::reduces(call.collective);
+  const bool changes_input = call.staged_input || (sums && call.op == GOSS_PREMUL_SUM);
+  if (changes_input || !whyStaged(*call.codecs).empty() || !findCodecs(call, devices)) return false;
+  schedule_ = &schedule;
+  call_ = &call;
+  factor_ = call.op == GOSS_AVG ? 1.0f / static_cast<float>(schedule.size) : 1.0f;
+  is_bound_ = planEdge(schedule, {call.device.input, call.device.output, sums && factor_ != 1}, plan_);
+  return is_bound_;
+}
+
+std::size_t EdgeCodec::bytesOf(const schedule::Layout& layout, Slot payload) const {
+  const std::uint64_t elems = layout.extentOf(payload).count_elems;
+  if (elems == 0) return 0;
+  return compressionOf(*call_->codecs, schedule_->payload_finished[payload.index]).codec->maxBytes(elems);
+}
+
+/// Behind the payloads: numbers that a merge makes and nobody needs, and the codecs' scratch.
+std::size_t EdgeCodec::memoryBytes(const schedule::Layout& layout, const StagedSlots& slots) const {
+  std::size_t scratch = 0;
+  for (std::uint32_t i = 0; i < schedule_->steps.size(); ++i) {
+    if (!plan_.isOnDevice(i)) continue;
+    const std::uint64_t elems = layout.extentOf(schedule_->slotsOf(schedule_->steps[i].targets)[0]).count_elems;
+    scratch = std::max({scratch, aligned(elems * sizeof(float)) + contribution_->scratchBytes(elems),
+                        aligned(elems * sizeof(float)) + result_->scratchBytes(elems)});
+  }
+  return slots.payloadBytes() + scratch;
+}
+
+std::byte* EdgeCodec::placeOf(const EdgeFragment& fragment, Slot slot) const {
+  if (slot.space == Space::payload) return fragment.memory + fragment.slots.payloadAt(slot);
+  const std::size_t at = fragment.context.layout.extentOf(slot).offset_elems * sizeof(float);
+  auto* buffer = static_cast<std::byte*>(slot.space == Space::input ? const_cast<void*>(call_->input) : call_->output);
+  return buffer + at;
+}
+
+Status EdgeCodec::copyPayloads(DeviceQueue& queue, const EdgeFragment& fragment, std::span<const std::uint32_t> steps,
+                               bool to_device) const {
+  std::vector<CopyJob> jobs;
+  for (const std::uint32_t index : steps) {
+    const Step& step = schedule_->steps[index];
+    const PoolRange range = to_device ? step.sources : step.targets;
+    for (std::uint32_t i = range.first; i < range.first + range.count; ++i) {
+      const Slot slot = schedule_->slots[i];
+      if (slot.space != Space::payload || (to_device && !plan_.is_brought[i])) continue;
+      std::byte* host = fragment.pinned + fragment.slots.at(slot);
+      std::byte* there = placeOf(fragment, slot);
+      const std::size_t bytes = bytesOf(fragment.context.layout, slot);
+      if (bytes > 0) jobs.push_back(to_device ? CopyJob{there, host, bytes} : CopyJob{host, there, bytes});
+    }
+  }
+  return jobs.empty() ? Status::ok() : queue.copy(jobs);
+}
+
+Status EdgeCodec::enqueue(DeviceQueue& queue, const EdgeFragment& fragment,
+                          std::span<const std::uint32_t> steps) const {
+  if (Status status = copyPayloads(queue, fragment, steps, true); !status.isOk()) return status;
+  for (const std::uint32_t index : steps) {
+    const Step& step = schedule_->steps[index];
+    const bool codes = step.kind == StepKind::encode || step.kind == StepKind::decode;
+    if (Status status = codes ? enqueueStep(queue, fragment, step) : copyNumbers(queue, fragment, step); !status.isOk())
+      return status;
+  }
+  return copyPayloads(queue, fragment, steps, false);
+}
+
+Status EdgeCodec::copyNumbers(DeviceQueue& queue, const EdgeFragment& fragment, const Step& step) const {
+  const std::span<const Slot> targets = schedule_->slotsOf(step.targets);
+  const std::span<const Slot> sources = schedule_->slotsOf(step.sources);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const CopyJob job{placeOf(fragment, targets[i]), placeOf(fragment, sources[i]),
+                      fragment.context.layout.extentOf(targets[i]).count_elems * sizeof(float)};
+    if (job.bytes == 0 || job.to == job.from) continue;
+    if (Status status = queue.copy({&job, 1}); !status.isOk()) return status;
+  }
+  return Status::ok();
+}
+
+Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, const Step& step) const {
+  CodecStep job = describeCodecStep(fragment.context, step);
+  if (job.elems == 0) return Status::ok();
+  std::vector<PayloadView> payloads;
+  for (const Slot slot : schedule_->slotsOf(step.sources)) {
+    if (slot.space == Space::payload) {
+      payloads.emplace_back(placeOf(fragment, slot), bytesOf(fragment.context.layout, slot));
+    } else {
+      job.base = placeOf(fragment, slot);
+    }
+  }
+  job.payloads = payloads;
+  const bool encodes = step.kind == StepKind::encode;
+  for (const Slot slot : schedule_->slotsOf(step.targets)) {
+    if (slot.space == Space::payload) {
+      job.out = {placeOf(fragment, slot), bytesOf(fragment.context.layout, slot)};
+    } else {
+      job.target = placeOf(fragment, slot);
+    }
+  }
+  // What a merge computes with lies before the codecs' scratch.
+  std::byte* numbers = fragment.memory + fragment.slots.payloadBytes();
+  std::byte* scratch = numbers + aligned(job.elems * sizeof(float));
+  const std::size_t scratch_bytes = std::max(contribution_->scratchBytes(job.elems), result_->scratchBytes(job.elems));
+  const bool merges = encodes && (!payloads.empty() || job.target != nullptr || (job.finishes && factor_ != 1));
+  if (merges && job.target == nullptr) job.target = numbers;
+  if (job.target != nullptr && job.base != nullptr && job.base != job.target) {
+    const CopyJob copy{job.target, job.base, job.elems * sizeof(float)};
+    if (Status status = queue.copy({&copy, 1}); !status.isOk()) return status;
+  }
+  if (merges) return merge(queue, job, {scratch, scratch_bytes});
+  if (encodes) return encode(queue, job, {scratch, scratch_bytes});
+  return decode(queue, job, job.base == nullptr ? DecodeMode::set : DecodeMode::add, {scratch, scratch_bytes});
+}
+
+Status EdgeCodec::encode(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const {
+  EncodeSegment segment{0, step.elems, step.out, 0};
+  EncodeJob job;
+  job.values = std::span(reinterpret_cast<const float*>(step.base), step.elems);
+  job.random = step.random;
+  job.first_element = step.first_element;
+  job.scratch = scratch;
+  job.segments = std::span(&segment, 1);
+  return codec(step.out_is_result).encode(queue, job);
+}
+
+Status EdgeCodec::decode(DeviceQueue& queue, const CodecStep& step, DecodeMode mode,
+                         std::span<std::byte> scratch) const {
+  DecodeJob job;
+  job.payloads = step.payloads;
+  job.out = std::span(reinterpret_cast<float*>(step.target), step.elems);
+  job.mode = mode;
+  job.shared = step.random.shared;
+  job.first_element = step.first_element;
+  job.scratch = scratch;
+  return codec(step.payloads_are_results).decode(queue, job);
+}
+
+bool EdgeBatch::comesToHost() const {
+  return std::any_of(steps_.begin(), steps_.end(), [this](std::uint32_t index) {
+    return fragment_.context.schedule.steps[index].kind == StepKind::encode;
+  });
+}
+
+/// As CodecWork merges on the host.
+Status EdgeCodec::merge(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const {
+  const CodecPair& codecs = *call_->codecs;
+  MergeJob job;
+  job.payloads = step.payloads;
+  if (!step.payloads.empty() && step.payloads_are_results != step.out_is_result &&
+      codecs.contribution.codec->spec() != codecs.result.codec->spec()) {
+    if (Status status = decode(queue, step, DecodeMode::add, scratch); !status.isOk()) return status;
+    job.payloads = {};
+  }
+  job.values = std::span(reinterpret_cast<float*>(step.target), step.elems);
+  job.factor = step.finishes ? factor_ : 1;
+  job.random = step.random;
+  job.first_element = step.first_element;
+  job.scratch = scratch;
+  job.out = step.out;
+  return codec(step.out_is_result).merge(queue, job);
+}
+
+Status EdgeCodec::check(const EdgeFragment& fragment, std::span<const std::uint32_t> steps,
+                        const std::vector<std::size_t>& payload_bytes) const {
+  for (const std::uint32_t index : steps) {
+    const Step& step = schedule_->steps[index];
+    for (std::uint32_t i = step.sources.first; i < step.sources.first + step.sources.count; ++i) {
+      const Slot slot = schedule_->slots[i];
+      const std::uint64_t elems = fragment.context.layout.extentOf(slot).count_elems;
+      if (!plan_.is_brought[i] || elems == 0) continue;
+      const PayloadView payload(fragment.pinned + fragment.slots.at(slot), payload_bytes[slot.index]);
+      const bool result = schedule_->payload_finished[slot.index];
+      if (Status status = compressionOf(*call_->codecs, result).codec->check(payload, elems); !status.isOk())
+        return status;
+    }
+  }
+  return Status::ok();
+}
+
+} // namespace goss

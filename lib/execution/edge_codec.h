@@ -1,0 +1,93 @@
+/// Encodes and decodes on the GPU that the caller's buffers lie on. Private to lib/execution.
+#ifndef GOSS_LIB_EXECUTION_EDGE_CODEC_H_
+#define GOSS_LIB_EXECUTION_EDGE_CODEC_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "call/call.h"
+#include "devices/devices.h"
+#include "execution/codec_step.h"
+#include "execution/edge_plan.h"
+#include "execution/staging.h"
+
+namespace goss {
+
+/// Why vectors of these codecs that lie on a device are copied to the host whole, and encoded there; "": they need not
+/// be, where the device has kernels of both codecs.
+std::string_view whyStaged(const CodecPair& codecs);
+
+/// One fragment of the call, and where it lies.
+struct EdgeFragment {
+  const StepContext& context;
+  const StagedSlots& slots;
+  std::byte* pinned = nullptr; ///< Of the slots.
+  std::byte* memory = nullptr; ///< Device memory: EdgeCodec::memoryBytes().
+};
+
+/// The steps of one call that run on its device. Constant from one bind() to the next; then thread-safe.
+class EdgeCodec {
+ public:
+  /// Whether steps of the call run on the device. They do where it has kernels of both codecs, nothing else makes the
+  /// call stage its buffers (whyStaged()), and the numbers are float32.
+  bool bind(const Schedule& schedule, const Call& call, Devices& devices);
+  /// None does.
+  void unbind() { is_bound_ = false; }
+  [[nodiscard]] bool isBound() const { return is_bound_; }
+  /// Null: no step runs on the device.
+  [[nodiscard]] const EdgePlan* plan() const { return is_bound_ ? &plan_ : nullptr; }
+  /// Phases of a fragment in a stream (StreamGate).
+  [[nodiscard]] std::uint32_t phases() const { return is_bound_ ? static_cast<std::uint32_t>(plan_.phases.size()) : 2; }
+
+  /// Device memory that a fragment takes: its payloads, and scratch.
+  [[nodiscard]] std::size_t memoryBytes(const schedule::Layout& layout, const StagedSlots& slots) const;
+  /// Enqueues these steps on `queue`, one after the other: copies of payloads to the device before, to the host behind.
+  Status enqueue(DeviceQueue& queue, const EdgeFragment& fragment, std::span<const std::uint32_t> steps) const;
+  /// Whether the payloads that these steps take from the host are payloads. Error: GOSS_ERR_PROTOCOL.
+  Status check(const EdgeFragment& fragment, std::span<const std::uint32_t> steps,
+               const std::vector<std::size_t>& payload_bytes) const;
+  /// Length of a payload.
+  [[nodiscard]] std::size_t bytesOf(const schedule::Layout& layout, Slot payload) const;
+
+ private:
+  [[nodiscard]] bool findCodecs(const Call& call, Devices& devices);
+  [[nodiscard]] const QueuedCodec& codec(bool result) const { return *(result ? result_ : contribution_); }
+  [[nodiscard]] std::byte* placeOf(const EdgeFragment& fragment, Slot slot) const;
+  Status copyPayloads(DeviceQueue& queue, const EdgeFragment& fragment, std::span<const std::uint32_t> steps,
+                      bool to_device) const;
+  Status enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, const Step& step) const;
+  Status copyNumbers(DeviceQueue& queue, const EdgeFragment& fragment, const Step& step) const;
+  Status encode(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const;
+  Status merge(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const;
+  Status decode(DeviceQueue& queue, const CodecStep& step, DecodeMode mode, std::span<std::byte> scratch) const;
+
+  const Schedule* schedule_ = nullptr;
+  const Call* call_ = nullptr;
+  bool is_bound_ = false;
+  EdgePlan plan_;
+  std::shared_ptr<const QueuedCodec> contribution_;
+  std::shared_ptr<const QueuedCodec> result_;
+  float factor_ = 1; ///< Of the finish.
+};
+
+/// Steps of a fragment. What it is made of outlives it.
+class EdgeBatch final : public StageWork {
+ public:
+  EdgeBatch(const EdgeCodec& codec, const EdgeFragment& fragment, std::span<const std::uint32_t> steps)
+      : codec_(codec), fragment_(fragment), steps_(steps) {}
+  [[nodiscard]] bool comesToHost() const override;
+  Status enqueue(DeviceQueue& queue) const override { return codec_.enqueue(queue, fragment_, steps_); }
+
+ private:
+  const EdgeCodec& codec_;
+  const EdgeFragment& fragment_;
+  const std::span<const std::uint32_t> steps_;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_EXECUTION_EDGE_CODEC_H_

@@ -1,0 +1,49 @@
+/// Which steps of a compressed schedule run on the GPU that the caller's buffers lie on. Private to lib/execution.
+#ifndef GOSS_LIB_EXECUTION_EDGE_PLAN_H_
+#define GOSS_LIB_EXECUTION_EDGE_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "gossamer/schedule.h"
+
+namespace goss {
+
+/// What is encoded of the caller's input and decoded into its output is encoded and decoded where it lies, so that only
+/// payloads cross between the device and the host, on which everything else is done. A chunk that a step on the host
+/// needs as numbers is staged whole, and all its steps run on the host.
+///
+/// In a call that is a part of a stream all steps on the device are enqueued beforehand, in phases, each but the first
+/// behind a gate that the host opens when what its steps wait for is done: first the steps that wait for nothing; then,
+/// one by one, those that others wait for, in the order of the schedule; last all the others. Ranks that run the
+/// schedules of one collective in this way never wait for each other in a circle, as tests prove for every algorithm.
+struct EdgePlan {
+  static constexpr std::uint32_t kHost = ~std::uint32_t{0};
+
+  std::vector<std::uint32_t> phase_of;            ///< By step: its phase; kHost: it runs on the host.
+  std::vector<std::vector<std::uint32_t>> phases; ///< At least two: the steps of each, in the schedule's order.
+  std::vector<bool> input_stays;                  ///< By chunk: no step on the host touches it.
+  std::vector<bool> output_stays;                 ///< By chunk.
+  std::vector<bool> payload_crosses;              ///< By payload slot: steps on the device use it.
+  std::vector<bool> is_brought;                   ///< By place in the schedule's slot pool: a payload from the host.
+
+  [[nodiscard]] bool isOnDevice(std::uint32_t step) const { return phase_of[step] != kHost; }
+  [[nodiscard]] bool stays(Slot slot) const {
+    if (slot.space == Space::input) return input_stays[slot.index];
+    return slot.space == Space::output && output_stays[slot.index];
+  }
+};
+
+/// What decides where the steps may run.
+struct EdgeBuffers {
+  bool input = false; ///< Lies on the device.
+  bool output = false;
+  bool averages = false; ///< The finish changes numbers.
+};
+
+/// Whether any step runs on the device, and then the plan of it.
+bool planEdge(const Schedule& schedule, const EdgeBuffers& buffers, EdgePlan& plan);
+
+} // namespace goss
+
+#endif // GOSS_LIB_EXECUTION_EDGE_PLAN_H_

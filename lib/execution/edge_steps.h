@@ -1,0 +1,42 @@
+/// The steps of one fragment that run on the device: which may run, and which do. Private to lib/execution.
+#ifndef GOSS_LIB_EXECUTION_EDGE_STEPS_H_
+#define GOSS_LIB_EXECUTION_EDGE_STEPS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "execution/edge_codec.h"
+#include "execution/passage.h"
+
+namespace goss {
+
+/// Under the engine's lock.
+class EdgeSteps {
+ public:
+  /// For the next fragment. Null: no step runs on the device.
+  void begin(const EdgeCodec* codec);
+  [[nodiscard]] bool any() const { return codec_ != nullptr; }
+  /// A step may run. False: on the host.
+  bool take(std::uint32_t step);
+  /// Sees which steps have run, and lets others run. `steps_left`: steps of the whole fragment that are not done. Sets
+  /// `done` to steps that are done now; to be called again while there are any. Errors: the device's; GOSS_ERR_PROTOCOL
+  /// for what is no payload.
+  Status advance(Passage& passage, const EdgeFragment& fragment, const std::vector<std::size_t>& payload_bytes,
+                 std::size_t steps_left, std::vector<std::uint32_t>& done);
+
+ private:
+  Status startReady(Passage& passage, const EdgeFragment& fragment, const std::vector<std::size_t>& payload_bytes);
+  Status startPhase(Passage& passage, const EdgeFragment& fragment, const std::vector<std::size_t>& payload_bytes,
+                    std::size_t steps_left, std::vector<std::uint32_t>& done);
+
+  const EdgeCodec* codec_ = nullptr;
+  std::vector<std::uint32_t> ready_;          ///< Where steps were not enqueued before.
+  std::vector<std::uint32_t> running_;        ///< Given to the passage.
+  std::vector<std::uint32_t> ready_in_phase_; ///< By phase: how many of its steps are ready.
+  std::uint32_t phase_ = 0;                   ///< The phase that is done next.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_EXECUTION_EDGE_STEPS_H_

@@ -1,0 +1,104 @@
+#include "tests/cuda/host_kernels/host_kernels.h"
+
+#include <cstdio>
+#include <vector>
+
+#include "compressors/cuda/codecs/device_catalogue.h"
+
+namespace goss::test {
+
+namespace {
+
+/// Replaces addresses of a job; remembers whether one could not be reached.
+class Mover {
+ public:
+  explicit Mover(const Reach& reach) : reach_(reach) {}
+
+  template <typename T>
+  void operator()(T*& place, std::size_t count) {
+    if (place == nullptr || count == 0) return;
+    place = static_cast<T*>(reach_(place, count * sizeof(T)));
+    ok_ = ok_ && place != nullptr;
+  }
+  template <typename T>
+  void operator()(std::span<T>& places) {
+    T* data = places.data();
+    (*this)(data, places.size());
+    places = {data, places.size()};
+  }
+  [[nodiscard]] bool isOk() const { return ok_; }
+
+ private:
+  const Reach& reach_;
+  bool ok_ = true;
+};
+
+/// A kernel reports nothing, so a job that is refused here is as a launch that fails.
+bool ran(const Status& status) {
+  if (!status.isOk()) std::fprintf(stderr, "a kernel of a codec: %s\n", status.text().c_str());
+  return status.isOk();
+}
+
+} // namespace
+
+Result<HostCodec> makeHostCodec(std::string_view spec) {
+  auto made = compressors::cuda::makeDeviceCodec(spec);
+  if (!made.isOk()) return made.status();
+  if (!made.value()->fixedBytes() || !made.value()->host().traits().fixed_size)
+    return Status::error(GOSS_ERR_UNSUPPORTED, "the payloads of the codec have no fixed length");
+  return HostCodec(made.take());
+}
+
+HostKernel encodeKernel(HostCodec codec, const EncodeJob& job) {
+  for (EncodeSegment& segment : job.segments)
+    segment.bytes = codec->host().maxBytes(segment.count);
+  const std::vector<EncodeSegment> segments(job.segments.begin(), job.segments.end());
+  return [codec = std::move(codec), job, segments](const Reach& reach) {
+    Mover move(reach);
+    EncodeJob here = job;
+    std::vector<EncodeSegment> to = segments;
+    move(here.values);
+    move(here.reference, here.values.size());
+    move(here.residual, here.values.size());
+    move(here.scratch);
+    for (EncodeSegment& segment : to)
+      move(segment.out);
+    here.segments = to;
+    return move.isOk() && ran(codec->encode(here, nullptr));
+  };
+}
+
+HostKernel decodeKernel(HostCodec codec, const DecodeJob& job) {
+  const std::vector<PayloadView> payloads(job.payloads.begin(), job.payloads.end());
+  return [codec = std::move(codec), job, payloads](const Reach& reach) {
+    Mover move(reach);
+    DecodeJob here = job;
+    std::vector<PayloadView> from = payloads;
+    for (PayloadView& payload : from)
+      move(payload);
+    here.payloads = from;
+    move(here.out);
+    move(here.scratch);
+    return move.isOk() && ran(codec->decode(here, nullptr));
+  };
+}
+
+HostKernel mergeKernel(HostCodec codec, MergeJob& job) {
+  job.bytes = codec->host().maxBytes(job.values.size());
+  const std::vector<PayloadView> payloads(job.payloads.begin(), job.payloads.end());
+  return [codec = std::move(codec), job, payloads](const Reach& reach) {
+    Mover move(reach);
+    MergeJob here = job;
+    std::vector<PayloadView> from = payloads;
+    for (PayloadView& payload : from)
+      move(payload);
+    here.payloads = from;
+    move(here.values);
+    move(here.residual, here.values.size());
+    move(here.scratch);
+    move(here.out);
+    return move.isOk() && ran(codec->merge(here, nullptr));
+  };
+}
+
+} // namespace goss::test

@@ -1,0 +1,169 @@
+// Codecs on the device: what crosses to the host, and what happens when the device or a peer fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cmath>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/devices/collectives/device_rank.h"
+#include "tests/support/calls.h"
+#include "tests/support/environment.h"
+
+namespace goss::test {
+namespace {
+
+constexpr std::size_t kElems = std::size_t{1} << 18;
+
+goss_options options(DeviceRank& device, bool ordered, const char* codec, const char* algorithm = "direct") {
+  goss_options options = GOSS_OPTIONS_INIT;
+  options.codec = codec;
+  options.algorithm = algorithm;
+  if (ordered) options.stream = device.stream();
+  return options;
+}
+
+/// Whether the call is in a stream, the codec, and the ranks.
+class Crossing : public testing::TestWithParam<std::tuple<bool, std::string, int>> {
+ protected:
+  /// Bytes that cross while an all-reduce of kElems float32 runs, of all ranks together, and bytes that they send.
+  struct Bytes {
+    std::uint64_t to_host = 0;
+    std::uint64_t to_device = 0;
+    std::uint64_t sent = 0;
+  };
+  static Bytes measure(const std::string& codec) {
+    const bool ordered = std::get<0>(GetParam());
+    const int ranks = std::get<2>(GetParam());
+    Copied before;
+    Copied after;
+    std::atomic<std::uint64_t> sent{0};
+    std::barrier<> together(ranks);
+    runDeviceRanks({"shm", ranks}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+      auto* memory = device.memory(kElems * sizeof(float));
+      device.enqueueToDevice(bytesOf(std::vector<float>(kElems, 1)));
+      ASSERT_TRUE(device.synchronize());
+      together.arrive_and_wait();
+      if (rank == 0) before = copiedBytes();
+      together.arrive_and_wait();
+      const goss_options how = options(device, ordered, codec.c_str());
+      EXPECT_OK(goss_all_reduce(comm, memory, memory, kElems, GOSS_FLOAT32, GOSS_AVG, &how, nullptr));
+      EXPECT_TRUE(device.synchronize());
+      together.arrive_and_wait();
+      if (rank == 0) after = copiedBytes();
+      goss_counters counters;
+      EXPECT_OK(goss_counters_init(&counters, sizeof counters));
+      EXPECT_OK(goss_comm_counters(comm, &counters));
+      sent += counters.wire_bytes_sent;
+      together.arrive_and_wait();
+    });
+    return {after.to_host - before.to_host, after.to_device - before.to_device, sent};
+  }
+};
+
+/// Each rank encodes ranks - 1 chunks of its input and one of the result: as many bytes as one compressed vector. It
+/// decodes what it receives: ranks - 1 chunks of other ranks' inputs, and as many of results.
+TEST_P(Crossing, IsPayloadsAlone) {
+  const auto& [ordered, codec, ranks] = GetParam();
+  const Bytes bytes = measure(codec);
+  const double vectors = 4.0 * kElems * ranks;
+  const double ratio = codec == "sign" ? 1.0 / 32 : 1.0 / 4;
+  EXPECT_GE(static_cast<double>(bytes.to_host) / vectors, ratio) << "less than the codec makes of a vector";
+  EXPECT_LE(static_cast<double>(bytes.to_host) / vectors, ratio * 1.05);
+  // All that is encoded but the result goes to one rank, and that to all others: sent == received == decoded.
+  EXPECT_EQ(bytes.to_device, bytes.sent);
+  EXPECT_LE(static_cast<double>(bytes.to_device) / vectors, 2.0 * (ranks - 1) / ranks * ratio * 1.05);
+}
+
+TEST_P(Crossing, IsNumbersWhereTheCodecHasNoKernels) {
+  const int ranks = std::get<2>(GetParam());
+  const Bytes bytes = measure("lossless");
+  EXPECT_EQ(bytes.to_host, 4u * kElems * static_cast<std::size_t>(ranks));
+  EXPECT_EQ(bytes.to_device, 4u * kElems * static_cast<std::size_t>(ranks));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Crossing,
+                         testing::Combine(testing::Bool(), testing::Values("int8", "sign"), testing::Values(2, 4)),
+                         [](const auto& tested) {
+                           return (std::get<0>(tested.param) ? "ordered_" : "waited_") + std::get<1>(tested.param) +
+                                  "_" + std::to_string(std::get<2>(tested.param));
+                         });
+
+/// Whether the calls are in streams, and which job of the device fails.
+class FailingEdge : public testing::TestWithParam<std::tuple<bool, int>> {};
+
+TEST_P(FailingEdge, FailsAllRanksAndIsNamed) {
+  const auto [in_stream, job] = GetParam();
+  const bool ordered = in_stream;
+  DeviceSetup setup{"tcp", 3};
+  setup.machine.other_rank = 1;
+  setup.machine.other_behaviour.fail_at = job;
+  runDeviceRanks(setup, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    auto* memory = device.memory(kBytes);
+    const goss_options how = options(device, ordered, "int8");
+    goss_status status = GOSS_SUCCESS;
+    for (int i = 0; i < 40 && status == GOSS_SUCCESS; ++i)
+      status = goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &how, nullptr);
+    const auto [failure, text] = failureOf(comm);
+    EXPECT_EQ(failure, GOSS_ERR_DEVICE) << text;
+    EXPECT_THAT(text, testing::HasSubstr("rank 1: " + deviceText(1))) << "on rank " << rank;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FailingEdge,
+                         testing::Combine(testing::Bool(), testing::Values(1, 3, 5, 8, 12, 17, 23, 31, 58)),
+                         [](const auto& tested) {
+                           return (std::get<0>(tested.param) ? "ordered_" : "waited_") +
+                                  std::to_string(std::get<1>(tested.param));
+                         });
+
+/// Rank 1 never calls. More fragments than are in flight, each with a gate before its sum and one before its results.
+class ForsakenEdge : public testing::TestWithParam<std::string> {};
+
+TEST_P(ForsakenEdge, LeavesNoNumbers) {
+  ScopedEnvironment environment;
+  environment.set("GOSS_FRAGMENT_BYTES", "8192");
+  runDeviceRanks({"", 2, {}, 200}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    if (rank == 1) {
+      failureOf(comm);
+      return;
+    }
+    auto* memory = device.memory(kBytes);
+    device.enqueueToDevice(bytesOf(std::vector<float>(kCount, 5)));
+    const goss_options how = options(device, true, GetParam().c_str());
+    ASSERT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &how, nullptr));
+    device.enqueueToHost(kBytes);
+    EXPECT_EQ(failureOf(comm).first, GOSS_ERR_TIMEOUT);
+    EXPECT_FALSE(device.synchronize(100)) << "the stream went on behind a call that has failed";
+    EXPECT_OK(goss_comm_abort(comm, "test"));
+    ASSERT_TRUE(device.synchronize());
+    const std::vector<float> values = floatsOf(device.fetched(kBytes));
+    EXPECT_TRUE(std::all_of(values.begin(), values.end(), [](float one) { return std::isnan(one); }));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ForsakenEdge, testing::Values("int8", "sign", "bf16", "natural", "int4"),
+                         [](const auto& tested) { return tested.param; });
+
+/// The device has no memory for payloads.
+TEST(EdgeWithoutMemory, FailsAllRanks) {
+  if (!testsStandin()) return; // `threads` has all of the host's memory.
+  const MachineSetup machine{.standin = [](standin::Settings& settings) { settings.memory_bytes = kMostBytes + 4096; }};
+  for (const bool ordered : {false, true}) {
+    runDeviceRanks({"shm", 2, machine}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+      auto* memory = device.memory(kBytes);
+      const goss_options how = options(device, ordered, "int8");
+      (void)goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &how, nullptr);
+      const auto [failure, text] = failureOf(comm);
+      EXPECT_EQ(failure, GOSS_ERR_RESOURCE) << "on rank " << rank << ": " << text;
+      EXPECT_THAT(text, testing::HasSubstr("no memory for"));
+    });
+  }
+}
+
+} // namespace
+} // namespace goss::test
