@@ -25,6 +25,13 @@ Schedule DisseminationBarrier::plan(const PlanRequest& request) const {
   return builder.build(std::string(name()));
 }
 
+std::vector<CostRound> DisseminationBarrier::rounds(const PlanRequest& request) const {
+  std::vector<CostRound> rounds;
+  for (int distance = 1; distance < request.size; distance *= 2)
+    rounds.push_back({.distance = distance});
+  return rounds;
+}
+
 std::uint64_t DisseminationBarrier::wireElements(const PlanRequest& request,
                                                  std::span<const std::uint64_t> chunk_elems) const {
   const auto rounds = static_cast<std::uint64_t>(std::bit_width(static_cast<unsigned>(request.size - 1)));

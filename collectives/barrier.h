@@ -18,6 +18,7 @@ class DisseminationBarrier final : public Algorithm {
   [[nodiscard]] std::string_view name() const override { return "dissemination"; }
   [[nodiscard]] AlgorithmTraits traits() const override { return {}; }
   [[nodiscard]] bool supports(const PlanRequest& request) const override;
+  [[nodiscard]] std::vector<CostRound> rounds(const PlanRequest& request) const override;
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override;
   [[nodiscard]] Symmetry symmetry(const PlanRequest& /*request*/) const override { return {.period = 1}; }
   [[nodiscard]] std::uint64_t wireElements(const PlanRequest& request,

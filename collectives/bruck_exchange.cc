@@ -1,5 +1,6 @@
 #include "collectives/bruck_exchange.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <vector>
@@ -35,6 +36,19 @@ Schedule BruckExchange::plan(const PlanRequest& request) const {
     builder.recv(static_cast<int>((self + p - distance) % p), arriving);
   }
   return builder.build(std::string(name()));
+}
+
+std::vector<CostRound> BruckExchange::rounds(const PlanRequest& request) const {
+  std::vector<CostRound> rounds;
+  for (int distance = 1; distance < request.size; distance *= 2) {
+    // Numbers below the size that have this bit.
+    const int whole = request.size / (2 * distance) * distance;
+    const int rest = std::max(0, request.size % (2 * distance) - distance);
+    rounds.push_back({.part = static_cast<double>(whole + rest), .distance = distance});
+  }
+  // The longest path is that of a block with the most bits set.
+  if (rounds.size() > 1 && !std::has_single_bit(static_cast<unsigned>(request.size))) rounds.back().waits = false;
+  return rounds;
 }
 
 std::uint64_t BruckExchange::wireElements(const PlanRequest& request,

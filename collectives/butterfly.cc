@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 namespace goss::collectives {
 
@@ -32,6 +33,16 @@ std::unique_ptr<Butterfly> makeSwing() {
 Symmetry Butterfly::symmetry(int group_size) const { return group_size < 2 ? Symmetry{.period = 1} : symmetry_; }
 
 bool Butterfly::supports(int group_size) const { return std::has_single_bit(static_cast<unsigned>(group_size)); }
+
+std::vector<CostRound> Butterfly::rounds(int group_size) const {
+  std::vector<CostRound> rounds;
+  for (int step = 0; step < stepsOf(group_size); ++step) {
+    const int part = group_size >> (step + 1);
+    rounds.push_back(
+        {.part = static_cast<double>(part), .distance = std::abs(partner_(group_size, 0, step)), .sums = 1});
+  }
+  return rounds;
+}
 
 /// The blocks that `position` still has to sum when the steps before `from_step` are done, ascending.
 std::vector<int> Butterfly::answersFor(int n, int position, int from_step) const {

@@ -30,6 +30,7 @@ class Butterfly final : public ShardScheme {
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] bool supports(int group_size) const override;
   [[nodiscard]] Symmetry symmetry(int group_size) const override;
+  [[nodiscard]] std::vector<CostRound> rounds(int group_size) const override;
   void emitReduceScatter(const Phase& phase) const override;
   void emitAllGather(const Phase& phase) const override;
 

@@ -1,6 +1,8 @@
 #include "collectives/circulant.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace goss::collectives {
 
@@ -65,6 +67,32 @@ std::vector<int> Circulant::skipsFor(int group_size) const {
       return radixSkips(group_size, 8);
   }
   return unitSkips(group_size);
+}
+
+std::vector<CostRound> Circulant::rounds(int group_size) const {
+  if (group_size < 2) return {};
+  if (skips_ == Skips::unit) return {{.messages = group_size - 1, .sums = 1}};
+  std::vector<CostRound> rounds;
+  std::vector<std::pair<int, int>> chains; // By round: the blocks that it adds to, from 0 on; rounds up to its end.
+  const int radix = skips_ == Skips::radix4 ? 4 : skips_ == Skips::radix8 ? 8 : 2;
+  int longest = 0;
+  for (int skip = group_size; skip > 1;) {
+    const int next = skips_ == Skips::doubling ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(skip)) / 2)
+                                               : (skip + radix - 1) / radix;
+    const int messages = (skip - 1) / next; // All of a digit, which do not wait for each other.
+    int chain = 1; // They wait for what was added to their blocks, of which `next` is the first.
+    for (const auto& [blocks, length] : chains)
+      if (blocks > next) chain = std::max(chain, length + 1);
+    rounds.push_back({.part = static_cast<double>(skip - next) / messages,
+                      .messages = messages,
+                      .distance = next,
+                      .sums = 1,
+                      .waits = chain > longest});
+    longest = std::max(longest, chain);
+    chains.emplace_back(std::min(skip - next, next), chain);
+    skip = next;
+  }
+  return rounds;
 }
 
 void Circulant::emitReduceScatter(const Phase& phase) const {

@@ -41,6 +41,7 @@ class Circulant final : public ShardScheme {
   enum class Skips { unit, halving, doubling, radix4, radix8 };
   explicit Circulant(Skips skips) : skips_(skips) {}
   [[nodiscard]] std::string_view name() const override;
+  [[nodiscard]] std::vector<CostRound> rounds(int group_size) const override;
   void emitReduceScatter(const Phase& phase) const override;
   void emitAllGather(const Phase& phase) const override;
 

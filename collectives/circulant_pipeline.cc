@@ -95,6 +95,23 @@ class ReceiveSearch {
   std::vector<int> found_;
 };
 
+/// The most skips of which the canonical sum of a position consists: the longest path of the first block.
+std::uint32_t mostHops(const std::vector<int>& skips) {
+  std::vector<std::uint32_t> below(skips.size(), 0); // By skip: the most of the positions below it.
+  for (std::size_t k = 1; k < skips.size(); ++k) {
+    std::uint32_t hops = 0;
+    int left = skips[k]; // The positions below this many, after `hops` skips.
+    for (std::size_t j = k; j-- > 0 && left > 1;) {
+      if (skips[j] >= left) continue;
+      below[k] = std::max(below[k], hops + below[j]);
+      left -= skips[j];
+      ++hops;
+      below[k] = std::max(below[k], hops);
+    }
+  }
+  return below.back();
+}
+
 /// One round as one position sees it; -1: no block.
 struct Round {
   int skip = 1;
@@ -158,6 +175,17 @@ Schedule CirculantPipeline::plan(const PlanRequest& request) const {
       phase.finish(block, 1);
   }
   return builder.build(std::string(name()));
+}
+
+std::vector<CostRound> CirculantPipeline::rounds(const PlanRequest& request) const {
+  if (request.size < 2) return {};
+  const std::vector<int> skips = ascendingSkips(request.size);
+  const std::uint32_t hops = mostHops(skips);
+  const auto more = static_cast<std::uint32_t>(skips.size() - 1) - hops;
+  const double part = 1.0 / request.blocks;
+  const int sums = collective_ == Collective::reduce ? 1 : 0;
+  return {{.part = part, .times = hops, .sums = sums},
+          {.part = part, .times = request.blocks - 1 + more, .sums = sums, .waits = false}};
 }
 
 std::uint64_t CirculantPipeline::wireElements(const PlanRequest& request,

@@ -32,6 +32,7 @@ class CirculantPipeline final : public Algorithm {
   [[nodiscard]] std::string_view name() const override { return "circulant-pipeline"; }
   [[nodiscard]] AlgorithmTraits traits() const override { return {.pipelined = true}; }
   [[nodiscard]] bool supports(const PlanRequest& request) const override;
+  [[nodiscard]] std::vector<CostRound> rounds(const PlanRequest& request) const override;
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override;
   [[nodiscard]] std::uint64_t wireElements(const PlanRequest& request,
                                            std::span<const std::uint64_t> chunk_elems) const override;

@@ -1,5 +1,7 @@
 #include "collectives/double_binary_tree.h"
 
+#include <bit>
+
 #include "collectives/tree.h"
 
 namespace goss::collectives {
@@ -23,6 +25,17 @@ void emitDown(const Phase& phase, const TreeNode& node, int block) {
 }
 
 } // namespace
+
+std::vector<CostRound> DoubleBinaryTree::rounds(int group_size, std::uint32_t pipeline_blocks) const {
+  if (group_size < 2) return {};
+  const auto depth = static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(group_size - 1)));
+  const double part = 0.5 / pipeline_blocks;
+  // A position is an inner one of one tree: up two messages enter and two leave for each block, and down too.
+  return {{.part = part, .messages = 2, .times = depth, .sums = 1, .enters = true},
+          {.part = part, .messages = 2, .times = pipeline_blocks - 1, .sums = 1, .waits = false},
+          {.part = part, .messages = 2, .times = depth},
+          {.part = part, .messages = 2, .times = pipeline_blocks - 1, .waits = false}};
+}
 
 void DoubleBinaryTree::emit(const Phase& phase) const {
   const int n = phase.group().size();

@@ -44,6 +44,21 @@ Symmetry Hierarchical::symmetry(const PlanRequest& request) const {
   return {blocks_groups * request.group_size, groups.exclusive_or, alike ? request.group_size : 1};
 }
 
+std::vector<CostRound> Hierarchical::rounds(const PlanRequest& request) const {
+  const int local = request.group_size;
+  std::vector<CostRound> half;
+  append(half, inner_->rounds(local), 1.0 / local);
+  for (CostRound& round : half)
+    round.inside = true;
+  std::vector<CostRound> across = outer_->rounds(request.size / local, request.blocks);
+  for (CostRound& round : across)
+    round.distance *= local;
+  std::vector<CostRound> rounds = half;
+  append(rounds, across, 1.0 / local);
+  append(rounds, gatherRounds(std::move(half)));
+  return rounds;
+}
+
 std::uint64_t Hierarchical::wireElements(const PlanRequest& request, std::span<const std::uint64_t> chunk_elems) const {
   const auto local = static_cast<std::size_t>(request.group_size);
   const auto groups = static_cast<std::size_t>(request.size) / local;

@@ -32,6 +32,7 @@ class Hierarchical final : public Algorithm {
   /// Needs at least two groups of at least two ranks; group_size must divide the number of ranks.
   [[nodiscard]] bool supports(const PlanRequest& request) const override;
   [[nodiscard]] Symmetry symmetry(const PlanRequest& request) const override;
+  [[nodiscard]] std::vector<CostRound> rounds(const PlanRequest& request) const override;
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override;
   [[nodiscard]] std::uint64_t wireElements(const PlanRequest& request,
                                            std::span<const std::uint64_t> chunk_elems) const override;

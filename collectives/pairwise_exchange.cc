@@ -25,6 +25,11 @@ Schedule PairwiseExchange::plan(const PlanRequest& request) const {
   return builder.build(std::string(name()));
 }
 
+std::vector<CostRound> PairwiseExchange::rounds(const PlanRequest& request) const {
+  if (request.size < 2) return {};
+  return {{.messages = request.size - 1}};
+}
+
 std::uint64_t PairwiseExchange::wireElements(const PlanRequest& request,
                                              std::span<const std::uint64_t> chunk_elems) const {
   return static_cast<std::uint64_t>(request.size - 1) * sumOf(chunk_elems);

@@ -24,6 +24,17 @@ Symmetry RecursiveDoubling::symmetry(int group_size) const {
   return folds ? Symmetry() : Symmetry{.period = 1, .exclusive_or = true};
 }
 
+std::vector<CostRound> RecursiveDoubling::rounds(int group_size, std::uint32_t) const {
+  const int survivors = static_cast<int>(std::bit_floor(static_cast<unsigned>(group_size)));
+  std::vector<CostRound> rounds;
+  if (survivors < group_size) rounds.push_back({.distance = 1, .sums = 1});
+  for (int distance = 1; distance < survivors; distance *= 2)
+    rounds.push_back({.distance = distance, .sums = 1});
+  // Where a half of the survivors have folded nobody, the others do not wait for the fold in the last exchange.
+  if (survivors < group_size) rounds.push_back({.distance = 1, .waits = 2 * (group_size - survivors) > survivors});
+  return rounds;
+}
+
 void RecursiveDoubling::emit(const Phase& phase) const {
   const int n = phase.group().size();
   const int self = phase.group().index();

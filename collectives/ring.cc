@@ -2,6 +2,11 @@
 
 namespace goss::collectives {
 
+std::vector<CostRound> Ring::rounds(int group_size) const {
+  if (group_size < 2) return {};
+  return {{.times = static_cast<std::uint32_t>(group_size - 1), .distance = 1, .sums = 1}};
+}
+
 void Ring::emitReduceScatter(const Phase& phase) const {
   const int n = phase.group().size();
   const int self = phase.group().index();

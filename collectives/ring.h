@@ -20,6 +20,7 @@ class Ring final : public ShardScheme {
  public:
   [[nodiscard]] std::string_view name() const override { return "ring"; }
   [[nodiscard]] bool takesOrder() const override { return true; }
+  [[nodiscard]] std::vector<CostRound> rounds(int group_size) const override;
   void emitReduceScatter(const Phase& phase) const override;
   void emitAllGather(const Phase& phase) const override;
 };

@@ -36,6 +36,11 @@ class Rooted final : public Algorithm {
     return builder.build(std::string(name()));
   }
 
+  [[nodiscard]] std::vector<CostRound> rounds(const PlanRequest& request) const override {
+    std::vector<CostRound> scatter = scheme_->rounds(request.size);
+    return collective_ == Collective::scatter ? std::move(scatter) : enteringRounds(std::move(scatter));
+  }
+
   [[nodiscard]] std::uint64_t wireElements(const PlanRequest& request,
                                            std::span<const std::uint64_t> chunk_elems) const override {
     std::vector<std::uint64_t> by_position(chunk_elems.begin(), chunk_elems.end());
@@ -72,6 +77,30 @@ void BinomialRooted::emitScatter(const Phase& phase) const {
     const int child = self + distance;
     if (child < n) phase.send(child, child, std::min(distance, n - child));
   }
+}
+
+std::vector<CostRound> BinomialRooted::rounds(int group_size) const {
+  std::vector<CostRound> rounds;
+  for (int left = group_size; left > 1;) {
+    const int distance = static_cast<int>(std::bit_ceil(static_cast<unsigned>(left)) / 2);
+    rounds.push_back({.part = static_cast<double>(left - distance), .distance = distance});
+    left = distance;
+  }
+  // The longest path is that to a position with the most bits set.
+  if (group_size > 2 && !std::has_single_bit(static_cast<unsigned>(group_size))) rounds[1].waits = false;
+  return rounds;
+}
+
+std::vector<CostRound> LinearRooted::rounds(int group_size) const {
+  if (group_size < 2) return {};
+  return {{.messages = group_size - 1}};
+}
+
+std::vector<CostRound> enteringRounds(std::vector<CostRound> scatter) {
+  std::vector<CostRound> rounds = reversedRounds(std::move(scatter));
+  for (CostRound& round : rounds)
+    round.enters = true;
+  return rounds;
 }
 
 std::uint64_t BinomialRooted::wireElements(std::span<const std::uint64_t> block_elems) const {

@@ -19,6 +19,8 @@ class RootedScheme {
   virtual void emitGather(const Phase& phase) const = 0;
   /// Position 0 holds all blocks; afterwards position v holds block v.
   virtual void emitScatter(const Phase& phase) const = 0;
+  /// The longest path of the scatter, as Algorithm::rounds() says; messages are counted in blocks.
+  [[nodiscard]] virtual std::vector<CostRound> rounds(int group_size) const = 0;
   /// Elements that all positions together send, in either; block_elems[v] belongs to position v.
   [[nodiscard]] virtual std::uint64_t wireElements(std::span<const std::uint64_t> block_elems) const = 0;
 };
@@ -31,6 +33,7 @@ class BinomialRooted final : public RootedScheme {
   [[nodiscard]] std::string_view name() const override { return "binomial"; }
   void emitGather(const Phase& phase) const override;
   void emitScatter(const Phase& phase) const override;
+  [[nodiscard]] std::vector<CostRound> rounds(int group_size) const override;
   [[nodiscard]] std::uint64_t wireElements(std::span<const std::uint64_t> block_elems) const override;
 };
 
@@ -40,8 +43,12 @@ class LinearRooted final : public RootedScheme {
   [[nodiscard]] std::string_view name() const override { return "linear"; }
   void emitGather(const Phase& phase) const override;
   void emitScatter(const Phase& phase) const override;
+  [[nodiscard]] std::vector<CostRound> rounds(int group_size) const override;
   [[nodiscard]] std::uint64_t wireElements(std::span<const std::uint64_t> block_elems) const override;
 };
+
+/// The rounds of the gather that undoes a scatter of these rounds.
+std::vector<CostRound> enteringRounds(std::vector<CostRound> scatter);
 
 std::unique_ptr<Algorithm> makeGather(std::unique_ptr<const RootedScheme> scheme);
 std::unique_ptr<Algorithm> makeScatter(std::unique_ptr<const RootedScheme> scheme);

@@ -31,6 +31,21 @@ Schedule ScatterAllGather::plan(const PlanRequest& request) const {
   return builder.build(name_);
 }
 
+std::vector<CostRound> ScatterAllGather::rounds(const PlanRequest& request) const {
+  const std::vector<CostRound> rooted = rooted_->rounds(request.size);
+  const std::vector<CostRound> sharded = sharded_->rounds(request.size);
+  const double part = 1.0 / request.size;
+  std::vector<CostRound> rounds;
+  if (collective_ == Collective::broadcast) {
+    append(rounds, rooted, part);
+    append(rounds, gatherRounds(sharded), part);
+  } else {
+    append(rounds, sharded, part);
+    append(rounds, enteringRounds(rooted), part);
+  }
+  return rounds;
+}
+
 std::uint64_t ScatterAllGather::wireElements(const PlanRequest& request,
                                              std::span<const std::uint64_t> chunk_elems) const {
   return static_cast<std::uint64_t>(request.size - 1) * sumOf(chunk_elems) + rooted_->wireElements(chunk_elems);

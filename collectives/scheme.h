@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "collectives/group.h"
 #include "gossamer/algorithm.h"
@@ -24,6 +25,8 @@ class ShardScheme {
   [[nodiscard]] virtual bool takesOrder() const { return false; }
   /// How the positions follow from one another, as Algorithm::symmetry() says of ranks.
   [[nodiscard]] virtual Symmetry symmetry(int /*group_size*/) const { return {.period = 1}; }
+  /// The longest path of the reduce-scatter, as Algorithm::rounds() says; messages are counted in blocks.
+  [[nodiscard]] virtual std::vector<CostRound> rounds(int group_size) const = 0;
   /// Every position holds all blocks; afterwards position v holds the sum of block v. No finish.
   virtual void emitReduceScatter(const Phase& phase) const = 0;
   /// Position v holds block v; afterwards every position holds all blocks.
@@ -45,10 +48,19 @@ class AllReduceScheme {
   /// How many blocks emit() wants. `pipeline_blocks` is PlanRequest::blocks.
   [[nodiscard]] virtual std::uint32_t blockCount(int group_size, std::uint32_t pipeline_blocks) const = 0;
   virtual void emit(const Phase& phase) const = 0;
+  /// The longest path of emit(), as Algorithm::rounds() says; `pipeline_blocks` as for blockCount().
+  [[nodiscard]] virtual std::vector<CostRound> rounds(int group_size, std::uint32_t pipeline_blocks) const = 0;
   /// Elements that all positions together send.
   [[nodiscard]] virtual std::uint64_t wireElements(int group_size,
                                                    std::span<const std::uint64_t> block_elems) const = 0;
 };
+
+/// The rounds in the reverse order.
+std::vector<CostRound> reversedRounds(std::vector<CostRound> rounds);
+/// The rounds of the all-gather that undoes a reduce-scatter of these rounds.
+std::vector<CostRound> gatherRounds(std::vector<CostRound> reduce_scatter);
+/// Appends `more`, each message of which is `scale` times as large.
+void append(std::vector<CostRound>& rounds, const std::vector<CostRound>& more, double scale = 1);
 
 inline std::uint64_t sumOf(std::span<const std::uint64_t> elems) {
   return std::accumulate(elems.begin(), elems.end(), std::uint64_t{0});

@@ -1,5 +1,6 @@
 #include "collectives/sharded.h"
 
+#include <algorithm>
 #include <string>
 
 namespace goss::collectives {
@@ -40,6 +41,12 @@ class ShardedHalf final : public Algorithm {
     return builder.build(std::string(name()));
   }
 
+  [[nodiscard]] std::vector<CostRound> rounds(const PlanRequest& request) const override {
+    if (!request.order.empty()) return {};
+    std::vector<CostRound> half = scheme_->rounds(request.size);
+    return collective_ == Collective::reduceScatter ? std::move(half) : gatherRounds(std::move(half));
+  }
+
   [[nodiscard]] std::uint64_t wireElements(const PlanRequest& request,
                                            std::span<const std::uint64_t> chunk_elems) const override {
     return static_cast<std::uint64_t>(request.size - 1) * sumOf(chunk_elems);
@@ -78,6 +85,10 @@ class AllReduce final : public Algorithm {
     return builder.build(std::string(name()));
   }
 
+  [[nodiscard]] std::vector<CostRound> rounds(const PlanRequest& request) const override {
+    return request.order.empty() ? scheme_->rounds(request.size, request.blocks) : std::vector<CostRound>();
+  }
+
   [[nodiscard]] std::uint64_t wireElements(const PlanRequest& request,
                                            std::span<const std::uint64_t> chunk_elems) const override {
     return scheme_->wireElements(request.size, chunk_elems);
@@ -88,6 +99,37 @@ class AllReduce final : public Algorithm {
 };
 
 } // namespace
+
+std::vector<CostRound> reversedRounds(std::vector<CostRound> rounds) {
+  std::reverse(rounds.begin(), rounds.end());
+  // Whether two rounds wait for each other is said by the second of them.
+  for (std::size_t i = rounds.size(); i-- > 1;)
+    rounds[i].waits = rounds[i - 1].waits;
+  if (!rounds.empty()) rounds[0].waits = true;
+  return rounds;
+}
+
+std::vector<CostRound> gatherRounds(std::vector<CostRound> reduce_scatter) {
+  std::vector<CostRound> rounds = reversedRounds(std::move(reduce_scatter));
+  for (CostRound& round : rounds)
+    round.sums = 0;
+  return rounds;
+}
+
+void append(std::vector<CostRound>& rounds, const std::vector<CostRound>& more, double scale) {
+  for (const CostRound& round : more) {
+    rounds.push_back(round);
+    rounds.back().part *= scale;
+  }
+}
+
+std::vector<CostRound> ShardedAllReduce::rounds(int group_size, std::uint32_t) const {
+  std::vector<CostRound> rounds;
+  const std::vector<CostRound> half = scheme_->rounds(group_size);
+  append(rounds, half, 1.0 / group_size);
+  append(rounds, gatherRounds(half), 1.0 / group_size);
+  return rounds;
+}
 
 void ShardedAllReduce::emit(const Phase& phase) const {
   scheme_->emitReduceScatter(phase);

@@ -1,5 +1,7 @@
 #include "collectives/tree_pipeline.h"
 
+#include <algorithm>
+#include <bit>
 #include <string>
 
 #include "collectives/scheme.h"
@@ -60,6 +62,56 @@ TreeNode TreePipeline::nodeOf(int n, int position) const {
       return flatNode(n, position);
   }
   return flatNode(n, position);
+}
+
+/// The way of one block from the root to the position that has it last.
+std::vector<CostRound> TreePipeline::firstBlock(int n) const {
+  switch (shape_) {
+    case Shape::chain:
+      return {{.times = static_cast<std::uint32_t>(n - 1), .distance = 1}};
+    case Shape::linear:
+      return {{.messages = n - 1}};
+    case Shape::binary: {
+      const int full = std::bit_width(static_cast<unsigned>(n + 1)) - 2;
+      const int depth = std::bit_width(static_cast<unsigned>(n)) - 1;
+      return {{.messages = 2, .times = static_cast<std::uint32_t>(full)},
+              {.times = static_cast<std::uint32_t>(depth - full)}};
+    }
+    default:
+      break;
+  }
+  const int k = shape_ == Shape::binomial ? 2 : shape_ == Shape::knomial4 ? 4 : 8;
+  std::vector<CostRound> rounds;
+  for (int weight = 1; weight < n; weight *= k)
+    rounds.push_back({.messages = std::min(k - 1, (n - 1) / weight), .distance = weight});
+  std::reverse(rounds.begin(), rounds.end());
+  // The longest path leads to a position without a digit 0; the first children's subtrees may be too small to have it.
+  int least = 0;
+  for (std::size_t i = 0; i < rounds.size(); ++i)
+    least = least * k + 1;
+  if (least >= n && rounds.size() > 1) rounds[1].waits = false;
+  return rounds;
+}
+
+std::vector<CostRound> TreePipeline::rounds(const PlanRequest& request) const {
+  if (request.size < 2) return {};
+  std::vector<CostRound> rounds = firstBlock(request.size);
+  const bool reduces = collective_ == Collective::reduce;
+  CostRound busiest = rounds.front(); // The root's, or where all have as many children another position's.
+  if (shape_ >= Shape::binomial && shape_ <= Shape::knomial8) {
+    for (std::size_t i = 1; i < rounds.size(); ++i)
+      busiest.messages += rounds[i].messages;
+  }
+  busiest.waits = false;
+  busiest.times = request.blocks - 1;
+  rounds.push_back(busiest);
+  for (CostRound& round : rounds) {
+    round.part = 1.0 / request.blocks;
+    round.sums = reduces ? 1 : 0;
+    // An inner position of a chain or a binary tree sends, too.
+    round.enters = reduces && shape_ != Shape::chain && shape_ != Shape::binary;
+  }
+  return rounds;
 }
 
 bool TreePipeline::supports(const PlanRequest& request) const {

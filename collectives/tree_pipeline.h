@@ -24,11 +24,13 @@ class TreePipeline final : public Algorithm {
   [[nodiscard]] std::string_view name() const override;
   [[nodiscard]] AlgorithmTraits traits() const override { return {.pipelined = true}; }
   [[nodiscard]] bool supports(const PlanRequest& request) const override;
+  [[nodiscard]] std::vector<CostRound> rounds(const PlanRequest& request) const override;
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override;
   [[nodiscard]] std::uint64_t wireElements(const PlanRequest& request,
                                            std::span<const std::uint64_t> chunk_elems) const override;
 
  private:
+  [[nodiscard]] std::vector<CostRound> firstBlock(int n) const;
   [[nodiscard]] TreeNode nodeOf(int n, int position) const;
   Collective collective_;
   Shape shape_;

@@ -52,6 +52,19 @@ struct Symmetry {
   int local = 1;             ///< Divides the period.
 };
 
+/// A part of the longest path through the schedules of all ranks: messages of one size that pass one rank's port one
+/// after the other. Where links cost the same, such rounds tell a price without a schedule (planner/closed_form.h).
+struct CostRound {
+  double part = 1;         ///< Of a message: parts of the vector, or (Partition::byRank) blocks of one rank.
+  int messages = 1;        ///< That pass the port.
+  std::uint32_t times = 1; ///< So many rounds like this one follow each other.
+  int distance = 0;        ///< Ranks from sender to receiver; 0: the messages go to all other ranks.
+  int sums = 0;            ///< Additions (or copies) by the receiver for each element that arrives.
+  bool enters = false;     ///< The port is the receiver's: other ranks each send one of the messages.
+  bool waits = true;       ///< The round begins when that before has arrived; false: when its messages have left.
+  bool inside = false;     ///< Both ends are in one group of PlanRequest::group_size ranks.
+};
+
 /// Stateless, pure and safe for concurrent use.
 class Algorithm {
  public:
@@ -64,6 +77,9 @@ class Algorithm {
   [[nodiscard]] virtual Schedule plan(const PlanRequest& request) const = 0;
   /// Whatever rank the request, which plan() takes, is of; so that the schedules of few ranks tell the price of all.
   [[nodiscard]] virtual Symmetry symmetry(const PlanRequest& /*request*/) const { return {}; }
+  /// The longest path for the request, whatever its rank, in few steps for any number of ranks; empty: it is not known,
+  /// and prices are simulated.
+  [[nodiscard]] virtual std::vector<CostRound> rounds(const PlanRequest& /*request*/) const { return {}; }
   /// Elements that all ranks together send, by the documented formula, when chunk c has chunk_elems[c] elements
   /// (all_to_all: the size of every block to or from rank c).
   [[nodiscard]] virtual std::uint64_t wireElements(const PlanRequest& request,

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "call/tag.h"
+#include "planner/closed_form.h"
+#include "planner/cuts.h"
 #include "planner/planned_ranks.h"
 #include "schedule/placement.h"
 #include "schedule/simulator.h"
@@ -18,20 +20,8 @@ using schedule::Links;
 using schedule::Shape;
 using schedule::Simulation;
 
-constexpr std::uint64_t kMinBlockBytes = 4 << 10;
-/// Smaller messages are not fragmented: on any real network, cutting them costs more in overhead than pipelining gains.
-constexpr std::uint64_t kMinFragmentedBytes = 100 << 10;
 /// On WAN links, payloads smaller than this are not fragmented, however large the message is.
 constexpr double kMinPayloadBytes = 32 << 10;
-/// Finer fragments must gain at least this factor, or the simpler plan is kept.
-constexpr double kWorthwhile = 0.98;
-/// A vector that is larger than this streams through memory. Cut into fragments of kWarmBytes, received bytes are
-/// summed and sent on while they are in a cache, which the model does not know: over TCP and shared memory, 2 ranks, 64
-/// MiB, that took 16 instead of 26 ms and 10 instead of 12.5 ms. So fragments of this size are accepted at a price that
-/// is worse by kWarmLoss.
-constexpr std::uint64_t kStreamedBytes = 8 << 20;
-constexpr std::uint64_t kWarmBytes = 1 << 20;
-constexpr double kWarmLoss = 1.15;
 /// Losses that the model does not know, of WAN flows whose rate is unknown, as parts of the time that the bytes take.
 /// Flows that meet in front of a rank lose packets and slow down in turns; the slowest of them ends the collective. 4
 /// ranks at 500 Mbit/s and 50 ms one way, 64 MiB: with three partners at a time 2.3 s, and at 1 % of loss 3.8 s, with
@@ -64,6 +54,10 @@ constexpr int kRanksOfOne = 128;
 /// Schedules of more ranks are not made to count their steps.
 constexpr int kMaxPlannedRanks = 128;
 
+/// Among more ranks that are interchangeable, formulas take the place of simulations; among fewer their errors are
+/// larger.
+constexpr int kSimulatedRanks = 8;
+
 /// The search for one question. Keeps the budget and the best price so far.
 class Search {
  public:
@@ -83,6 +77,7 @@ class Search {
       for (Candidate& variant : legalVariants(question_, *algorithm, links_))
         variants.push_back(std::move(variant));
     }
+    if (byFormula()) return formed(std::move(variants));
     const std::vector<Outcome> outcomes = priceAll(variants);
     std::vector<Candidate> found;
     std::vector<std::size_t> pruned;
@@ -104,6 +99,21 @@ class Search {
 
  private:
   enum class Outcome : std::uint8_t { failed, priced, pruned };
+
+  /// Whether formulas price the candidates instead of simulations. Losses over long distances depend on schedules.
+  [[nodiscard]] bool byFormula() const {
+    return effort_ == Effort::choose && uniform_ && size_ > kSimulatedRanks && !question_.compressed && !far();
+  }
+
+  /// Prices all variants by formulas, and those without one by simulation.
+  std::vector<Candidate> formed(std::vector<Candidate> variants) {
+    const ClosedForm form(question_, links_);
+    std::vector<Candidate> found;
+    for (Candidate& variant : variants) {
+      if (form.tune(variant) || price(variant)) found.push_back(std::move(variant));
+    }
+    return found;
+  }
 
   /// Prices what is cheap to simulate, then the others by their estimates, so that most of these are not simulated.
   std::vector<Outcome> priceAll(std::vector<Candidate>& variants) {
@@ -172,9 +182,7 @@ class Search {
     const double most = std::max(1.0, static_cast<double>(mostBlocks()));
     return std::bit_floor(static_cast<std::uint32_t>(std::clamp(best * 1.4, 1.0, most)));
   }
-  [[nodiscard]] std::uint64_t mostBlocks() const {
-    return std::min<std::uint64_t>(kMaxFragments, question_.bytes / kMinBlockBytes);
-  }
+  [[nodiscard]] std::uint64_t mostBlocks() const { return goss::mostBlocks(question_); }
 
   [[nodiscard]] Symmetry symmetryOf(const Candidate& candidate) const {
     return goss::symmetryOf(question_, candidate, links_, period_);
@@ -184,7 +192,15 @@ class Search {
   }
   /// Steps of all ranks that planAll() plans, if each had as many as rank 0.
   [[nodiscard]] std::uint64_t expectedSteps(const Candidate& candidate) const {
-    return stepsOfOne(candidate) * simulatedRanks(candidate);
+    if (candidate.blocks <= 2 * kFirstBlocks) return stepsOfOne(candidate) * simulatedRanks(candidate);
+    // Schedules of many blocks are not made to count their steps.
+    Candidate few = candidate;
+    few.blocks = kFirstBlocks;
+    const std::uint64_t first = stepsOfOne(few);
+    few.blocks = 2 * kFirstBlocks;
+    const std::uint64_t second = stepsOfOne(few);
+    const std::uint64_t more = (candidate.blocks - few.blocks) * (second - first) / kFirstBlocks;
+    return (second + more) * simulatedRanks(candidate);
   }
   /// Steps of rank 0; of many ranks, as a quarter and an eighth of them suggest.
   [[nodiscard]] std::uint64_t stepsOfOne(const Candidate& candidate) const {
@@ -360,9 +376,11 @@ class Search {
            links_.price(0, 1).bandwidth_bytes_per_s;
   }
 
-  /// Whether no fragmentation can make the candidate the best.
+  /// Whether no fragmentation can make the candidate the best. Where links differ, the blocks of a pipeline may take
+  /// other ways than the first, so that more blocks may need less of the busiest port.
   [[nodiscard]] bool hopeless(const Candidate& candidate) {
-    const bool is = candidate.least_s > best_s_;
+    const bool ways_differ = candidate.algorithm->traits().pipelined && !uniform_;
+    const bool is = candidate.least_s > best_s_ && !ways_differ;
     pruned_ = pruned_ || is;
     return is;
   }

@@ -13,7 +13,9 @@
 namespace goss {
 
 enum class Effort : std::uint8_t {
-  choose, ///< Variants that cannot become the cheapest keep their simplest form and its price.
+  /// Variants that cannot become the cheapest keep their simplest form and its price. Among many ranks whose links are
+  /// alike and short, formulas give the prices (planner/closed_form.h).
+  choose,
   /// Every variant is tuned, for people who compare. The cheapest is the same, or among many ranks costs about as much.
   thorough,
 };

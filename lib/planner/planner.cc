@@ -99,6 +99,7 @@ void Planner::useLinks(schedule::Links links) {
   plans_.clear();
   neighbor_plans_.clear();
   choices_.clear();
+  schedules_.clear();
   memo_.clear();
 }
 
@@ -115,7 +116,7 @@ Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   Candidate candidate = *chosen.value();
   cutAsPreferred(candidate, question);
   auto plan = std::make_shared<Plan>();
-  plan->schedule = std::make_shared<const Schedule>(scheduleFor(question, candidate, links_, rank_).schedule);
+  plan->schedule = scheduleOf(question, candidate);
   plan->fragments = candidate.fragments;
   plan->window = candidate.window;
   plan->weights = candidate.weights;
@@ -125,6 +126,18 @@ Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   plan->predicted_s = candidate.price_s;
   plans_.emplace(CacheKey{packed, codecsOf(key), std::string(key.algorithm)}, plan);
   return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+/// Sizes are no part of a schedule: the plans of other size classes share it.
+std::shared_ptr<const Schedule> Planner::scheduleOf(const Question& question, const Candidate& candidate) {
+  const auto make = [&] {
+    return std::make_shared<const Schedule>(scheduleFor(question, candidate, links_, rank_).schedule);
+  };
+  if (question.compressed || !candidate.order.empty()) return make();
+  std::shared_ptr<const Schedule>& known =
+      schedules_[{candidate.algorithm, candidate.blocks, candidate.group_size, question.root, question.uneven}];
+  if (known == nullptr) known = make();
+  return known;
 }
 
 /// There is one way to exchange with neighbours, and a rank knows no neighbours but its own: so fragments, which must

@@ -3,9 +3,11 @@
 #define GOSS_LIB_PLANNER_PLANNER_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -72,7 +74,8 @@ class Planner {
   void useLinks(schedule::Links links);
 
   /// Calls of one size class share a plan, so this is one hash look-up after the first. The first takes a bounded time:
-  /// about a millisecond for a few ranks, at most some tenths of a second for hundreds. Errors: invalidArgument when
+  /// some milliseconds for up to eight ranks, and at most about as much for thousands where all links are alike and
+  /// short; else up to some tenths of a second for hundreds. Errors: invalidArgument when
   /// the name is unknown or cannot do this call (the text lists what can); unsupported when nothing can.
   Result<std::shared_ptr<const Plan>> plan(const PlanKey& key);
 
@@ -126,6 +129,7 @@ class Planner {
 
   Result<std::shared_ptr<const Plan>> planAmongNeighbors(const PlanKey& key, std::uint32_t size_class,
                                                          std::uint64_t packed);
+  [[nodiscard]] std::shared_ptr<const Schedule> scheduleOf(const Question& question, const Candidate& candidate);
   Result<const Candidate*> choose(const PlanKey& key, std::uint32_t size_class);
   [[nodiscard]] Result<std::vector<Candidate>> priced(const PlanKey& key, std::uint64_t bytes, Effort effort,
                                                       PriceMemo* memo) const;
@@ -145,6 +149,8 @@ class Planner {
   Cache<std::shared_ptr<const Plan>> plans_;
   /// Plans of neighbour collectives, by a key in which `codecs` is mixed with a hash of the neighbours.
   Cache<std::shared_ptr<const Plan>> neighbor_plans_;
+  /// By algorithm, blocks, group size, root, and whether blocks of ranks differ.
+  std::map<std::tuple<const Algorithm*, std::uint32_t, int, int, bool>, std::shared_ptr<const Schedule>> schedules_;
   Cache<Candidate> choices_; ///< The key has no root where ranks are interchangeable.
 };
 

@@ -1,0 +1,141 @@
+#include "planner/closed_form.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "planner/cuts.h"
+#include "schedule/contract.h"
+
+namespace goss {
+
+ClosedForm::ClosedForm(const Question& question, const schedule::Links& links)
+    : question_(question),
+      links_(links),
+      price_(links.size() > 1 ? links.price(0, 1) : schedule::LinkPrice{}),
+      pair_(2, price_) {
+  const schedule::NodePrice& node = links.node(links.nodeOf(0));
+  port_s_ = 1 / price_.bandwidth_bytes_per_s;
+  if (node.up_bytes_per_s > 0) port_s_ = std::max(port_s_, 1 / node.up_bytes_per_s);
+  if (node.down_bytes_per_s > 0) port_s_ = std::max(port_s_, 1 / node.down_bytes_per_s);
+  if (links.cpu().reduce_bytes_per_s > 0) add_s_ = 1 / links.cpu().reduce_bytes_per_s;
+}
+
+ClosedForm::Cost ClosedForm::costOf(const CostRound& round, double fragment_bytes) const {
+  const double bytes = round.part * fragment_bytes;
+  const double k = round.messages;
+  const double port_s = bytes * port_s_ + (round.enters ? 0 : price_.overhead_s);
+  const double add_s = round.sums * bytes * add_s_;
+  double processor_s = add_s;
+  if (price_.sender_bytes_per_s > 0 && !round.enters)
+    processor_s += bytes / price_.sender_bytes_per_s + price_.overhead_s;
+  double each_s = std::max(port_s, processor_s);
+  // A receive that adds to what another adds to is posted after it, and large messages wait for their receives.
+  const bool in_turns = round.sums > 0 && price_.eager_bytes > 0 && bytes > price_.eager_bytes;
+  if (in_turns && round.waits) each_s = price_.latency_s + bytes * port_s_ + add_s;
+  return {round.waits ? price_.latency_s + bytes * port_s_ + (k - 1) * each_s + add_s : k * each_s,
+          k * std::max(port_s, processor_s)};
+}
+
+bool ClosedForm::price(Candidate& candidate) const {
+  const std::vector<CostRound> rounds = candidate.algorithm->rounds(requestFor(question_, candidate, links_.size(), 0));
+  if (rounds.empty() && links_.size() > 1) return false;
+  const double fragments = candidate.fragments;
+  const double window = std::clamp<double>(candidate.window, 1, fragments);
+  double path_s = 0; // Of a window of fragments.
+  double tail_s = 0; // From the first fragment's end to the last's.
+  double busy_s = 0; // Of one fragment.
+  double least_s = 0;
+  double bytes = 0;
+  double messages = 0;
+  for (const CostRound& round : rounds) {
+    const Cost cost = costOf(round, static_cast<double>(question_.bytes) / fragments);
+    double share = 1;
+    if (round.enters && !round.waits) {
+      // What small subtrees send of a block arrives while that of the largest ones is on its way.
+      share = static_cast<double>(rounds.front().messages) / round.messages;
+      least_s = price_.latency_s + (round.times + 1) * cost.busy_s;
+    }
+    path_s += share * round.times * std::max(cost.path_s, window * cost.busy_s);
+    tail_s = std::max(tail_s, std::min((window - 1) * cost.busy_s, cost.path_s - cost.busy_s));
+    busy_s += round.times * cost.busy_s;
+    const double sent = (round.enters ? 1.0 : round.messages) * round.times;
+    bytes += sent * round.part * static_cast<double>(question_.bytes);
+    messages += sent * fragments;
+  }
+  candidate.price_s = std::max(fragments / window * path_s + std::max(tail_s, 0.0), least_s);
+  // Copies go beside messages, unless the processor moves these too.
+  const double copied_s = copiedSeconds(candidate);
+  candidate.price_s =
+      price_.sender_bytes_per_s > 0 ? candidate.price_s + copied_s : std::max(candidate.price_s, copied_s);
+  // The path of a tree leads over several ranks, each of them busy for a part of it.
+  candidate.least_s = candidate.algorithm->traits().pipelined ? 0 : fragments * busy_s;
+  candidate.most_bytes_sent = static_cast<std::uint64_t>(bytes);
+  candidate.most_messages_sent = static_cast<std::uint64_t>(messages);
+  candidate.critical_rank = 0;
+  candidate.extrapolated = true;
+  return true;
+}
+
+/// Blocks of a rank's own, or a root's vector, are copied from the caller's input to its output; sums are written
+/// there.
+double ClosedForm::copiedSeconds(const Candidate& candidate) const {
+  const bool copies = !schedule::reduces(question_.collective) && question_.collective != Collective::barrier;
+  if (!copies || links_.cpu().copy_bytes_per_s <= 0) return 0;
+  // Where a root keeps one block of its vector, it receives the others.
+  const bool part = question_.collective == Collective::broadcast && !candidate.algorithm->traits().pipelined;
+  const double bytes = static_cast<double>(question_.bytes) / (part ? links_.size() : 1);
+  return bytes / links_.cpu().copy_bytes_per_s;
+}
+
+bool ClosedForm::tune(Candidate& candidate) const {
+  if (!price(candidate)) return false;
+  const bool pipelined = candidate.algorithm->traits().pipelined;
+  const std::uint64_t most =
+      pipelined ? mostBlocks(question_)
+                : std::min<std::uint64_t>(kMaxFragments, largestMessage(candidate) / kMinFragmentedBytes);
+  std::uint32_t worse = 0;
+  for (std::uint32_t parts = 2; parts <= most && worse < 2; parts *= 2) {
+    Candidate trial = cut(candidate, parts);
+    price(trial);
+    worse = trial.price_s < candidate.price_s ? 0 : worse + 1;
+    if (trial.price_s < candidate.price_s * kWorthwhile) candidate = std::move(trial);
+  }
+  if (!pipelined) tuneWarm(candidate);
+  return true;
+}
+
+/// Takes the most fragments of kWarmBytes or more that cost little, of a vector that streams through memory.
+void ClosedForm::tuneWarm(Candidate& candidate) const {
+  if (question_.collective != Collective::allReduce || question_.bytes <= kStreamedBytes) return;
+  const std::uint64_t parts = std::bit_floor(std::min<std::uint64_t>(kMaxFragments, question_.bytes / kWarmBytes));
+  for (auto fragments = static_cast<std::uint32_t>(parts); fragments > candidate.fragments; fragments /= 2) {
+    Candidate trial = cut(candidate, fragments);
+    price(trial);
+    if (trial.price_s > candidate.price_s * kWarmLoss) continue;
+    candidate = std::move(trial);
+    return;
+  }
+}
+
+/// The candidate in so many blocks, or fragments.
+Candidate ClosedForm::cut(const Candidate& candidate, std::uint32_t parts) const {
+  Candidate other = candidate;
+  if (candidate.algorithm->traits().pipelined) {
+    other.blocks = parts;
+  } else {
+    other.fragments = parts;
+    other.window = windowFor(pair_, question_, parts);
+  }
+  return other;
+}
+
+/// Bytes of the candidate's largest message.
+std::uint64_t ClosedForm::largestMessage(const Candidate& candidate) const {
+  double part = 0;
+  for (const CostRound& round : candidate.algorithm->rounds(requestFor(question_, candidate, links_.size(), 0)))
+    part = std::max(part, round.part);
+  return static_cast<std::uint64_t>(part * static_cast<double>(question_.bytes));
+}
+
+} // namespace goss

@@ -1,0 +1,50 @@
+/// Prices by formulas, without schedules: for ranks that are interchangeable.
+///
+/// With latency a, b seconds a byte, overhead o and g seconds a byte added, k messages of n bytes that pass a port one
+/// after the other take a + k n b + (k - 1) o, and n g more for the sum of the last; a longest path of such rounds
+/// (Algorithm::rounds()) takes their sum. Rounds that do not wait take what the port or the processor is busy. In f
+/// fragments, w of them in flight, the path is that of one fragment, and each of the others adds what its busiest port
+/// or processor needs, or a w-th of its path.
+#ifndef GOSS_LIB_PLANNER_CLOSED_FORM_H_
+#define GOSS_LIB_PLANNER_CLOSED_FORM_H_
+
+#include <vector>
+
+#include "planner/question.h"
+
+namespace goss {
+
+/// Prices of one question over links that are uniform(). One thread.
+class ClosedForm {
+ public:
+  /// Both must outlive the object.
+  ClosedForm(const Question& question, const schedule::Links& links);
+
+  /// Sets the price, the least time, and what the busiest rank sends, for the candidate's blocks, fragments and window.
+  /// False, and nothing is changed: its algorithm does not know its longest path.
+  bool price(Candidate& candidate) const;
+  /// As price(), in the blocks or fragments at which the price is the least.
+  bool tune(Candidate& candidate) const;
+
+ private:
+  [[nodiscard]] std::uint64_t largestMessage(const Candidate& candidate) const;
+  [[nodiscard]] Candidate cut(const Candidate& candidate, std::uint32_t parts) const;
+  void tuneWarm(Candidate& candidate) const;
+  struct Cost {
+    double path_s = 0;
+    double busy_s = 0; ///< Of the port or the processor, whichever is longer.
+  };
+  [[nodiscard]] Cost costOf(const CostRound& round, double fragment_bytes) const;
+  [[nodiscard]] double copiedSeconds(const Candidate& candidate) const;
+
+  const Question& question_;
+  const schedule::Links& links_;
+  schedule::LinkPrice price_;
+  schedule::Links pair_; ///< Two ranks at this price, which is all that the windows of equal links depend on.
+  double port_s_ = 0;    ///< Seconds for a byte through the port.
+  double add_s_ = 0;     ///< Seconds to add a byte.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_PLANNER_CLOSED_FORM_H_
