@@ -111,6 +111,8 @@ def run_fault(meeting, name, title, backend, variables):
         getattr(faults, name)(rank)
 
     more, culprit = FAULTS[name]
+    if name == "device_lost" and backend == "gossamer":  # the culprit's program may end by CUDA's error before the library finds it
+        culprit += "|" + LOST
     settings = {**SOON, **variables, **more}
     failing = {**settings, "CUDA_STANDIN_FAIL_AT": "3000"} if name == "device_lost" else settings
     ranks = rig.Ranks(meeting, 3, body, lambda number: failing if number == faults.CULPRIT else settings)
