@@ -48,6 +48,8 @@ void printTable(const nlohmann::json& answer) {
   if (answer.contains("codec")) {
     fmt::print("{}: payloads are {:.2f} % of float32\n", answer["codec"].get<std::string>(),
                100 * answer["payload_ratio"].get<double>());
+    if (answer.contains("device_buffers"))
+      fmt::print("GPU buffers are {}\n", answer["device_buffers"].get<std::string>());
   }
   fmt::print("{} of {} bytes over {} ranks\n", answer["collective"].get<std::string>(),
              answer["bytes"].get<std::size_t>(), answer["ranks"].get<int>());
