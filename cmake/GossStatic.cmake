@@ -44,7 +44,7 @@ foreach(layer IN LISTS layers)
 endforeach()
 set(work ${PROJECT_BINARY_DIR}/static)
 set(archive ${PROJECT_BINARY_DIR}/lib/libgossamer.a)
-file(GENERATE OUTPUT ${work}/objects.rsp CONTENT "$<JOIN:${objects},\n>\n")
+file(GENERATE OUTPUT ${work}/objects.rsp CONTENT "\"$<JOIN:${objects},\"\n\">\"\n")
 # The sections of inline functions leave their groups, so that what becomes local here is not taken for a copy of what a program has.
 add_custom_command(OUTPUT ${archive}
   COMMAND ${CMAKE_LINKER} -r --force-group-allocation -o ${work}/all.o @${work}/objects.rsp

@@ -26,7 +26,7 @@ static double now_s(void) {
 /* A vector of ones that is as large as the largest size. */
 static float* ones(void) {
   const size_t count = kBytes[kSizes - 1] / sizeof(float);
-  float* values = malloc(kBytes[kSizes - 1]);
+  float* values = (float*)malloc(kBytes[kSizes - 1]);
   size_t i;
   for (i = 0; values != NULL && i < count; ++i)
     values[i] = 1;

@@ -93,7 +93,9 @@ for program in "$prefix"/bin/*; do
 done
 
 mv "$prefix" "$work/first"
+mkdir -p "$work/first/include/gossamer"
+touch "$work/first/include/gossamer/not_ours.h"
 "$cmake" --build "$build" --target uninstall >/dev/null
-rest="$(find "$work/first" ! -type d)$(find "$work/first" -type d -iname '*gossamer*')"
-[ -z "$rest" ] || { echo "uninstall leaves: $rest"; exit 1; }
+rest="$(cd "$work/first" && { find . ! -type d; find . -type d -iname '*gossamer*'; } | sort | xargs)"
+[ "$rest" = "./include/gossamer ./include/gossamer/not_ours.h" ] || { echo "uninstall leaves: $rest"; exit 1; }
 echo "an installed copy works"
