@@ -36,6 +36,8 @@ class Channel {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
+  /// For communicators that are made from the channel's, in the order of its collectives.
+  [[nodiscard]] goss_comm_t communicator() const { return comm_; }
   /// Sets the codec; "none": float32.
   void setCodec(const std::string& codec) { codec_ = codec == "none" ? std::string() : codec; }
 

@@ -14,6 +14,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kHead = 3; ///< Numbers of a board before its members: meeting, whether it is open, members.
 constexpr int kListTag = 1, kPartTag = 2, kResultTag = 3;
 constexpr double kFallbackRate = 1e9; ///< Bytes per second, until a rank has measured.
+/// How long a list may take that was sent before the group's first rank left.
+constexpr std::chrono::duration<double> kOnItsWay(1);
+
+/// Of an access to a board: its owner has destroyed its channel.
+bool hasLeft(const Status& status) { return !status.isOk() && status.kind() == GOSS_ERR_PEER_LOST; }
 
 /// The ratio that makes the largest (1 + (G - 2) w) / rate least when the fastest `active` ranks have a share.
 double ratioOf(std::span<const double> fastest_first, std::size_t active) {
@@ -97,70 +102,91 @@ Status GroupAverages::write(int owner, std::size_t board, const Board& what) {
 Result<std::vector<GroupAverages::Member>> GroupAverages::attend(const Meeting& meeting) {
   const int owner = meeting.group.front();
   const double rate = meeting.rate > 0 ? meeting.rate : rate_ > 0 ? rate_ : kFallbackRate;
-  Status status = called(goss_window_lock(window_, owner, nullptr));
-  if (!status.isOk()) {
-    return status;
-  }
-  const Result<Board> found = read(owner, meeting.board);
-  Board board = found.isOk() ? found.value() : Board{};
-  if (found.isOk()) {
+  const Member self = {channel_.rank(), std::max<std::int64_t>(1, static_cast<std::int64_t>(rate))};
+  Board board;
+  const Status status = underLock(owner, [&] {
+    const Result<Board> found = read(owner, meeting.board);
+    if (!found.isOk()) {
+      return found.status();
+    }
+    board = found.value();
     if (!board.is_open) {
       board = {board.number + 1, true, {}};
     }
-    board.members.push_back({channel_.rank(), std::max<std::int64_t>(1, static_cast<std::int64_t>(rate))});
+    board.members.push_back(self);
     board.is_open = board.members.size() < meeting.group.size();
-    status = write(owner, meeting.board, board);
-  } else {
-    status = found.status();
+    return write(owner, meeting.board, board);
+  });
+  if (hasLeft(status)) { // nobody can meet at its board any more, and who waits there has not been told of this rank
+    return std::vector<Member>{self};
   }
-  const Status unlocked = called(goss_window_unlock(window_, owner));
-  if (!status.isOk() || !unlocked.isOk()) {
-    return status.isOk() ? unlocked : status;
+  if (!status.isOk()) {
+    return status;
   }
-  if (!board.is_open) {
-    status = tell(board.members);
-    return status.isOk() ? Result<std::vector<Member>>(board.members) : Result<std::vector<Member>>(status);
+  if (board.is_open) {
+    return awaitOthers(meeting, board.number, self);
   }
-  return awaitOthers(meeting, board.number);
+  const Status told = tell(board.members);
+  return told.isOk() ? Result<std::vector<Member>>(board.members) : Result<std::vector<Member>>(told);
 }
 
 /// Whose patience ends first closes the meeting, unless the last one does before: nobody waits for the patience of a
 /// rank that is slower.
-Result<std::vector<GroupAverages::Member>> GroupAverages::awaitOthers(const Meeting& meeting, std::int64_t number) {
+Result<std::vector<GroupAverages::Member>> GroupAverages::awaitOthers(const Meeting& meeting, std::int64_t number,
+                                                                      const Member& self) {
   const int owner = meeting.group.front();
-  const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(meeting.patience);
-  while (Clock::now() < end) {
-    const Result<bool> told = channel_.mailbox().hasMessage(kListTag);
-    if (!told.isOk()) {
-      return told.status();
-    }
-    if (told.value()) {
-      return hear();
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  const Result<bool> told = isToldWithin(meeting.patience);
+  if (!told.isOk()) {
+    return told.status();
   }
-  Status status = called(goss_window_lock(window_, owner, nullptr));
+  if (told.value()) {
+    return hear();
+  }
+  Board board;
+  bool is_mine = false;
+  Status status = underLock(owner, [&] {
+    const Result<Board> found = read(owner, meeting.board);
+    if (!found.isOk()) {
+      return found.status();
+    }
+    board = found.value();
+    is_mine = board.number == number && board.is_open;
+    board.is_open = board.is_open && !is_mine;
+    return is_mine ? write(owner, meeting.board, board) : Status::ok();
+  });
+  if (hasLeft(status)) { // whoever has closed the meeting before has sent the list already
+    const Result<bool> late = isToldWithin(kOnItsWay);
+    return !late.isOk() ? Result<std::vector<Member>>(late.status()) : late.value() ? hear() : std::vector{self};
+  }
   if (!status.isOk()) {
     return status;
-  }
-  const Result<Board> found = read(owner, meeting.board);
-  Board board = found.isOk() ? found.value() : Board{};
-  const bool is_mine = found.isOk() && board.number == number && board.is_open;
-  if (is_mine) {
-    board.is_open = false;
-    status = write(owner, meeting.board, board);
-  } else {
-    status = found.status();
-  }
-  const Status unlocked = called(goss_window_unlock(window_, owner));
-  if (!status.isOk() || !unlocked.isOk()) {
-    return status.isOk() ? unlocked : status;
   }
   if (!is_mine) {
     return hear();
   }
   status = tell(board.members);
   return status.isOk() ? Result<std::vector<Member>>(board.members) : Result<std::vector<Member>>(status);
+}
+
+Status GroupAverages::underLock(int owner, const std::function<Status()>& access) {
+  if (Status status = called(goss_window_lock(window_, owner, nullptr)); !status.isOk()) {
+    return status;
+  }
+  Status status = access();
+  const Status unlocked = called(goss_window_unlock(window_, owner));
+  return status.isOk() ? unlocked : status;
+}
+
+Result<bool> GroupAverages::isToldWithin(std::chrono::duration<double> time) {
+  const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
+  while (Clock::now() < end) {
+    Result<bool> told = channel_.mailbox().hasMessage(kListTag);
+    if (!told.isOk() || told.value()) {
+      return told;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return false;
 }
 
 Status GroupAverages::tell(std::span<const Member> members) {
@@ -210,7 +236,7 @@ Status GroupAverages::exchange(std::span<const Member> members, std::span<float>
   for (std::size_t i = 0, first = 0; i < count; first += shards[i++]) {
     parts.push_back(values.subspan(first, shards[i]));
   }
-  std::vector<std::vector<float>> received(count, std::vector<float>(shards[own]));
+  received_.assign(count, std::vector<float>(shards[own]));
   std::vector<goss_request_t> sends(count), receives(count);
   const auto peer = [&](std::size_t i) { return static_cast<int>(members[i].rank); };
   const Clock::time_point start = Clock::now();
@@ -220,7 +246,7 @@ Status GroupAverages::exchange(std::span<const Member> members, std::span<float>
     if (i == own) {
       continue;
     }
-    status = channel_.mailbox().startReceive(received[i], peer(i), kPartTag, &receives[i]);
+    status = channel_.mailbox().startReceive(received_[i], peer(i), kPartTag, &receives[i]);
     if (status.isOk()) {
       status = channel_.mailbox().startSend(parts[i], peer(i), kPartTag, &sends[i]);
     }
@@ -237,11 +263,11 @@ Status GroupAverages::exchange(std::span<const Member> members, std::span<float>
   if (!status.isOk()) {
     return status;
   }
-  received[own].assign(parts[own].begin(), parts[own].end());
+  received_[own].assign(parts[own].begin(), parts[own].end());
   for (std::size_t k = 0; k < parts[own].size(); ++k) {
     float sum = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      sum += received[i][k];
+      sum += received_[i][k];
     }
     parts[own][k] = sum / static_cast<float>(count);
   }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,7 +26,7 @@ std::vector<std::size_t> shardsByRate(std::span<const double> rates, std::size_t
 /// meeting. So nobody waits for a rank that computes longer than the patience. One thread.
 class GroupAverages {
  public:
-  /// The channel outlives its use.
+  /// The channel outlives its use, but not this object.
   explicit GroupAverages(Channel& channel) : channel_(channel) {}
 
   /// Collective, once, before all others: boards for so many groups that a rank may be the first of, of at most so many
@@ -39,7 +40,8 @@ class GroupAverages {
     double rate = 0; ///< Bytes per second that this rank can send; 0: as measured in its averages so far.
   };
   /// Local: values = the mean over those of the group that are there now, the same bits on all of them. Gives their
-  /// number.
+  /// number. Where the group's first rank has left, everybody else is alone. After an error there is no other average,
+  /// and `values` stay lent until the channel ends.
   Result<std::size_t> average(const Meeting& meeting, std::span<float> values);
 
  private:
@@ -57,7 +59,11 @@ class GroupAverages {
   Result<Board> read(int owner, std::size_t board);
   Status write(int owner, std::size_t board, const Board& what);
   Result<std::vector<Member>> attend(const Meeting& meeting);
-  Result<std::vector<Member>> awaitOthers(const Meeting& meeting, std::int64_t number);
+  Result<std::vector<Member>> awaitOthers(const Meeting& meeting, std::int64_t number, const Member& self);
+  /// `access` while this rank alone reads and changes the owner's boards.
+  Status underLock(int owner, const std::function<Status()>& access);
+  /// Whether a list has come in this time.
+  Result<bool> isToldWithin(std::chrono::duration<double> time);
   Status tell(std::span<const Member> members);
   Result<std::vector<Member>> hear();
   Status exchange(std::span<const Member> members, std::span<float> values);
@@ -66,6 +72,8 @@ class GroupAverages {
   std::size_t ranks_ = 0;            ///< At most in a group.
   std::vector<std::int64_t> boards_; ///< This rank's, behind each other.
   goss_window_t window_ = nullptr;
+  /// The others' parts of this rank's shard, by member. After an error they stay lent until the channel ends.
+  std::vector<std::vector<float>> received_;
   double rate_ = 0; ///< Measured; 0: not yet.
 };
 

@@ -84,17 +84,17 @@ Status PairAverages::change(int rank, const std::function<void(std::span<float>)
 
 Result<bool> PairAverages::push(int rank, std::span<const float> change) {
   Status status = called(goss_window_lock(window_, rank, nullptr));
-  if (status.kind() == GOSS_ERR_PEER_LOST && !status.isOk()) {
+  if (status.isOk()) {
+    status = called(goss_window_accumulate(window_, change.data(), change.size(), GOSS_SUM, rank, 0, nullptr, nullptr));
+    const Status unlocked = called(goss_window_unlock(window_, rank));
+    status = status.isOk() ? unlocked : status;
+  }
+  if (!status.isOk() && status.kind() == GOSS_ERR_PEER_LOST) { // before the lock, or under it
     left_[static_cast<std::size_t>(rank)] = true;
     return false;
   }
   if (!status.isOk()) {
     return status;
-  }
-  status = called(goss_window_accumulate(window_, change.data(), change.size(), GOSS_SUM, rank, 0, nullptr, nullptr));
-  const Status unlocked = called(goss_window_unlock(window_, rank));
-  if (!status.isOk() || !unlocked.isOk()) {
-    return status.isOk() ? unlocked : status;
   }
   asked_[static_cast<std::size_t>(rank)] = true;
   channel_.countExchange(change.size_bytes());

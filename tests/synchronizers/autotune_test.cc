@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "sync/autotune/tuner.h"
@@ -160,6 +162,127 @@ TEST(Autotune, TriesLevelsWhereTheRanksHaveThem) {
     if (tuner.measures()) tuner.noteError(runs.find("int8") != std::string::npos && step > 60 ? 0.02 : 0.001);
     if (tuner.noteStep(1)) tuner.decide(runs.find("levels=2") != std::string::npos ? 0.5 : toldSeconds(runs, 2));
     if (step == 60) EXPECT_EQ(runs, "ddp:bucket_kb=4096,levels=2,codec=none") << tuner.describe();
+  }
+}
+
+// A run of two nodes goes on in one.
+TEST(Autotune, GoesOnWithoutLevelsWhereTheRanksNoLongerHaveThem) {
+  sync::Tuning tuning;
+  tuning.steps = 4;
+  sync::Tuner two(tuning);
+  two.setLevels(true);
+  for (int step = 0; step < 200 && two.spec().find("levels=2") == std::string::npos; ++step) {
+    if (two.measures()) two.noteError(0);
+    if (two.noteStep(1)) two.decide(1);
+  }
+  ASSERT_NE(two.spec().find("levels=2"), std::string::npos);
+  base::WireWriter writer;
+  two.save(writer);
+  const std::string saved = writer.take();
+  const auto load = [&](bool has_levels) {
+    sync::Tuner one(tuning);
+    base::WireReader reader(saved);
+    EXPECT_TRUE(one.load(reader) && reader.complete());
+    one.setLevels(has_levels);
+    EXPECT_EQ(one.dropLevels(), !has_levels);
+    EXPECT_FALSE(one.dropLevels());
+    return one;
+  };
+  EXPECT_EQ(load(true).spec(), two.spec());
+  sync::Tuner one = load(false);
+  EXPECT_EQ(one.spec(), "ddp:bucket_kb=1024,codec=none");
+  for (int step = 0; step < 200; ++step) {
+    if (one.measures()) one.noteError(0);
+    if (one.noteStep(1)) one.decide(1);
+  }
+  EXPECT_NE(one.describe().find("\"settled\":1"), std::string::npos) << one.describe();
+}
+
+/// `auto` over one vector.
+class OneTuned {
+ public:
+  explicit OneTuned(goss_comm_t comm, const std::string& state = "") : x_(8), g_(8, 1) {
+    EXPECT_OK(goss_sync_create(comm, "auto:steps=4", &sync));
+    goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+    tensor.name = "x";
+    tensor.parameter = x_.data();
+    tensor.gradient = g_.data();
+    tensor.count = x_.size();
+    EXPECT_OK(goss_sync_register(sync, &tensor, nullptr));
+    if (!state.empty()) EXPECT_OK(goss_sync_import(sync, state.data(), state.size()));
+  }
+  ~OneTuned() { EXPECT_OK(goss_sync_destroy(sync)); }
+  OneTuned(const OneTuned&) = delete;
+  OneTuned& operator=(const OneTuned&) = delete;
+
+  goss_sync_t sync = nullptr;
+
+ private:
+  std::vector<float> x_, g_;
+};
+
+TEST(Autotune, RefusesStatesOfDifferentSteps) {
+  runRanks(3, [&](goss_comm_t comm, int rank) {
+    std::string state;
+    OneTuned first(comm);
+    EXPECT_OK(goss_sync_start(first.sync));
+    for (int step = 0; step < 3; ++step) {
+      if (step != 2 || rank != 1) state = exported(first.sync);
+      EXPECT_OK(goss_sync_gradients(first.sync));
+      EXPECT_OK(goss_sync_step(first.sync));
+    }
+    OneTuned second(comm, state);
+    EXPECT_EQ(goss_sync_start(second.sync), GOSS_ERR_MISMATCH);
+    EXPECT_THAT(goss_last_error(), testing::HasSubstr("states of one step"));
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+// What a change of trials sends is on the synchronizer's own communicators.
+TEST(Autotune, ItsCollectivesNeverMixWithTheCallers) {
+  runRanks(2, [&](goss_comm_t comm, int rank) {
+    OneTuned one(comm);
+    const auto startSum = [&](std::int64_t& sum) {
+      goss_request_t request = nullptr;
+      EXPECT_OK(goss_all_reduce(comm, &sum, &sum, 1, GOSS_INT64, GOSS_SUM, nullptr, &request));
+      return request;
+    };
+    for (int step = -1; step < 20; ++step) {
+      std::int64_t sum = rank + 1;
+      goss_request_t request = rank == 0 ? startSum(sum) : nullptr;
+      if (step < 0) {
+        EXPECT_OK(goss_sync_start(one.sync));
+      } else {
+        EXPECT_OK(goss_sync_gradients(one.sync));
+        EXPECT_OK(goss_sync_step(one.sync));
+      }
+      if (rank == 1) request = startSum(sum);
+      EXPECT_OK(goss_wait(&request, nullptr));
+      ASSERT_EQ(sum, 3) << "step " << step;
+    }
+  });
+}
+
+// Rank 1's other thread aborts at some moment: no call goes on as if nothing had happened. A rank that has a trial's
+// new communicator while another was aborted before it had it waits for that one until the deadline.
+TEST(Autotune, AnAbortDuringChangesOfTrialsIsNotLost) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    runRanks(over("shm", 2, 10000), [&](goss_comm_t comm, int rank) {
+      OneTuned one(comm);
+      EXPECT_OK(goss_sync_start(one.sync));
+      std::thread aborter([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1 + 2 * attempt));
+        if (rank == 1) EXPECT_OK(goss_sync_abort(one.sync, "as the test wants"));
+      });
+      goss_status status = GOSS_SUCCESS;
+      while (status == GOSS_SUCCESS) {
+        status = goss_sync_gradients(one.sync);
+        if (status == GOSS_SUCCESS) status = goss_sync_step(one.sync);
+      }
+      EXPECT_TRUE(status == GOSS_ERR_ABORTED || status == GOSS_ERR_TIMEOUT) << goss_last_error();
+      aborter.join();
+      EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+    });
   }
 }
 

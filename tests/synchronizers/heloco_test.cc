@@ -2,7 +2,10 @@
 // tests/synchronizers/python has its rule.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gossamer/sync.h"
@@ -85,15 +88,33 @@ TEST(HeLoCo, TakesTheModelToAnotherNumberOfRanks) {
   });
 }
 
-// Rank 1 makes its steps while rank 0, which holds the model, is in none.
+// Rank 1 makes its steps while rank 0, which holds the model, is in no call of the library.
 TEST(HeLoCo, NobodyWaitsForARankThatComputes) {
+  std::atomic<bool> is_done = false;
   runRanks(2, [&](goss_comm_t comm, int rank) {
     SyncRun run(comm, "heloco:h=1");
     run.start();
     for (int step = 0; rank == 1 && step < 8; ++step)
       run.step(step);
+    is_done = is_done || rank == 1;
+    while (!is_done)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
     run.finish();
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(HeLoCo, AFinishThatFailsLeavesTheParametersAsTheyWere) {
+  runRanks(2, [&](goss_comm_t comm, int rank) {
+    SyncRun run(comm, kSpec);
+    run.start();
+    for (int step = 0; step < 3; ++step)
+      stepInTurn(comm, rank, 2, run, step);
+    const std::vector<float> before = run.parameters();
+    EXPECT_OK(goss_sync_abort(run.sync(), "as the test wants"));
+    EXPECT_EQ(goss_sync_finish(run.sync()), GOSS_ERR_ABORTED);
+    EXPECT_EQ(run.parameters(), before) << "rank " << rank;
     EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
   });
 }

@@ -65,10 +65,9 @@ Result<std::unique_ptr<SyncCalls>> createSynchronizer(goss_comm_t comm, std::str
   return std::unique_ptr<SyncCalls>(one.take());
 }
 
-AutoSynchronizer::AutoSynchronizer(goss_comm_t comm, const Tuning& tuning, std::string spec, MakeCodec make_codec,
+AutoSynchronizer::AutoSynchronizer(const Tuning& tuning, std::string spec, MakeCodec make_codec,
                                    std::chrono::milliseconds longest)
-    : comm_(comm),
-      tuning_(tuning),
+    : tuning_(tuning),
       spec_(std::move(spec)),
       make_codec_(std::move(make_codec)),
       longest_(longest),
@@ -90,7 +89,7 @@ Result<std::unique_ptr<SyncCalls>> AutoSynchronizer::create(goss_comm_t comm, co
     return Status::error(GOSS_ERR_MISMATCH, fmt::format("the ranks gave different synchronizers; rank {} has '{}'",
                                                         channel.value()->rank(), spec));
   }
-  std::unique_ptr<AutoSynchronizer> made(new AutoSynchronizer(comm, tuning, std::move(spec), make_codec, longest));
+  std::unique_ptr<AutoSynchronizer> made(new AutoSynchronizer(tuning, std::move(spec), make_codec, longest));
   made->channel_ = channel.take();
   return std::unique_ptr<SyncCalls>(std::move(made));
 }
@@ -117,6 +116,7 @@ Result<std::int32_t> AutoSynchronizer::add(Tensor tensor) {
   parameters_.push_back(tensor.parameter);
   gradients_.push_back(tensor.gradient);
   tensors_.push_back(std::move(tensor));
+  fetched_.push_back(false);
   return static_cast<std::int32_t>(tensors_.size() - 1);
 }
 
@@ -136,11 +136,18 @@ Status AutoSynchronizer::checkRunning(const char* call) const {
 }
 
 Result<bool> AutoSynchronizer::install(std::span<const std::string_view> states, bool is_own) {
-  Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm_, tuner_.spec(), make_codec_, longest_);
+  Result<std::unique_ptr<Synchronizer>> made =
+      Synchronizer::create(channel_->communicator(), tuner_.spec(), make_codec_, longest_);
   if (!made.isOk()) {
     return made.status();
   }
-  inner_ = made.take();
+  {
+    const std::lock_guard lock(inner_mutex_);
+    inner_ = made.take();
+    if (aborted_) { // while it was being made
+      (void)inner_->abort(aborted_->c_str());
+    }
+  }
   for (const Tensor& tensor : tensors_) {
     if (const Result<std::int32_t> added = inner_->add(tensor); !added.isOk()) {
       return added.status();
@@ -174,6 +181,24 @@ Status AutoSynchronizer::findLevels() {
   return started.isOk() ? channel_->wait(&request) : is_refused ? Status::ok() : started;
 }
 
+/// Ranks that go on from different steps would end their trials in different steps, and wait for each other in
+/// different collectives. A trial whose two levels this group of ranks does not have begins again without them.
+Status AutoSynchronizer::checkStates() {
+  if (tuner_.dropLevels()) {
+    imports_own_ = false; // the state is of another spec; these methods keep nothing that is a rank's own
+  }
+  base::WireWriter writer;
+  tuner_.save(writer, false);
+  const Result<bool> is_equal = channel_->allEqual(hashOf(writer.take()));
+  if (!is_equal.isOk() || is_equal.value()) {
+    return is_equal.status();
+  }
+  return Status::error(GOSS_ERR_MISMATCH,
+                       fmt::format("the ranks imported states of '{}' of different steps or runs; rank {}'s is of step "
+                                   "{}: import states of one step on all ranks",
+                                   spec_, channel_->rank(), tuner_.steps()));
+}
+
 Status AutoSynchronizer::start() {
   if (!failure_.isOk()) {
     return failure_;
@@ -182,6 +207,9 @@ Status AutoSynchronizer::start() {
     return invalid("goss_sync_start was called before");
   }
   Status status = findLevels();
+  if (status.isOk()) {
+    status = checkStates();
+  }
   if (status.isOk()) {
     status = mirror_.fetch(parameters_);
   }
@@ -195,6 +223,10 @@ Status AutoSynchronizer::start() {
   imported_.clear();
   is_started_ = status.isOk();
   since_ = Clock::now();
+  if (status.kind() == GOSS_ERR_MISMATCH) { // all ranks find it: an abort would reach some of them before they do
+    failure_ = status;
+    return status;
+  }
   return noted(status);
 }
 
@@ -231,10 +263,13 @@ Status AutoSynchronizer::gradientReady(std::int32_t index) {
   if (tuner_.measures()) {
     return Status::ok(); // gradients() needs them all as they are
   }
-  const std::span<const std::span<float>> gradient =
-      std::span<const std::span<float>>(gradients_).subspan(static_cast<std::size_t>(index), 1);
-  if (Status status = mirror_.fetch(gradient); !status.isOk()) {
-    return noted(status);
+  const auto tensor = static_cast<std::size_t>(index);
+  if (!fetched_[tensor]) {
+    const std::span<const std::span<float>> gradient = std::span<const std::span<float>>(gradients_).subspan(tensor, 1);
+    if (Status status = mirror_.fetch(gradient); !status.isOk()) {
+      return noted(status);
+    }
+    fetched_[tensor] = true;
   }
   const Status status = inner_->gradientReady(index);
   return status.kind() == GOSS_ERR_INVALID_ARGUMENT ? status : noted(status);
@@ -244,9 +279,15 @@ Status AutoSynchronizer::gradients() {
   if (Status status = checkRunning("goss_sync_gradients"); !status.isOk()) {
     return status;
   }
-  Vectors both = parameters_;
+  Vectors both = parameters_, missing = parameters_;
   both.insert(both.end(), gradients_.begin(), gradients_.end());
-  Status status = mirror_.fetch(both);
+  for (std::size_t i = 0; i < gradients_.size(); ++i) {
+    if (!fetched_[i]) {
+      missing.push_back(gradients_[i]);
+    }
+  }
+  fetched_.assign(gradients_.size(), false);
+  Status status = mirror_.fetch(missing);
   if (status.isOk()) {
     status = inner_->setLr(lr_);
   }
@@ -326,9 +367,13 @@ Status AutoSynchronizer::change() {
   if (Status status = inner_->finish(); !status.isOk()) {
     return status;
   }
-  goss_sync_counters counted = inner_->counters();
-  sync::add(retired_, counted);
-  inner_.reset();
+  sync::add(retired_, inner_->counters());
+  std::unique_ptr<SyncCalls> old;
+  {
+    const std::lock_guard lock(inner_mutex_);
+    old = std::move(inner_);
+  }
+  old.reset();
   return install({}, true).status();
 }
 
@@ -424,6 +469,10 @@ Result<bool> AutoSynchronizer::importAll(std::span<const std::string_view> state
 
 Status AutoSynchronizer::abort(const char* reason) {
   const Status first = channel_->abort(reason);
+  const std::lock_guard lock(inner_mutex_);
+  if (!aborted_) {
+    aborted_ = reason != nullptr ? reason : "no reason given";
+  }
   const Status second = inner_ != nullptr ? inner_->abort(reason) : Status::ok();
   return first.isOk() ? second : first;
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,18 +52,18 @@ class AutoSynchronizer : public SyncCalls {
   using Clock = std::chrono::steady_clock;
   using Vectors = std::vector<std::span<float>>;
 
-  AutoSynchronizer(goss_comm_t comm, const Tuning& tuning, std::string spec, MakeCodec make_codec,
-                   std::chrono::milliseconds longest);
+  AutoSynchronizer(const Tuning& tuning, std::string spec, MakeCodec make_codec, std::chrono::milliseconds longest);
   Status checkRunning(const char* call) const;
   /// Collective: makes the synchronizer that the tuner wants, with the tensors; states: those to import.
   Result<bool> install(std::span<const std::string_view> states, bool is_own);
+  /// Collective: what imports must have in common.
+  Status checkStates();
   Status findLevels();
   Status measure();
   Status change();
   Status noted(Status status);
   [[nodiscard]] Result<std::string_view> readState(std::string_view bytes, Tuner& tuner) const;
 
-  goss_comm_t comm_;
   Tuning tuning_;
   std::string spec_; // canonical
   MakeCodec make_codec_;
@@ -71,6 +72,7 @@ class AutoSynchronizer : public SyncCalls {
   DeviceMirror mirror_;
   std::vector<Tensor> tensors_; // with the vectors on which methods work
   Vectors parameters_, gradients_;
+  std::vector<bool> fetched_; // by tensor: the step's gradient is here, and perhaps in flight
   double lr_ = 1;
   std::optional<double> told_;
   Clock::time_point since_;
@@ -78,9 +80,12 @@ class AutoSynchronizer : public SyncCalls {
   std::vector<std::string> imported_; // states of the inner synchronizers, until start()
   bool imports_own_ = false;
   Status failure_;
-  goss_sync_counters retired_{}; // of synchronizers that have run
-  std::unique_ptr<Channel> channel_;
-  std::unique_ptr<SyncCalls> inner_; // declared last, to be destroyed first
+  goss_sync_counters retired_{};     // of synchronizers that have run
+  std::unique_ptr<Channel> channel_; // from which inner_ is made: the caller's order of collectives is not used
+  // inner_ changes, and other threads read it in abort(), under the mutex.
+  std::mutex inner_mutex_;
+  std::optional<std::string> aborted_; // why
+  std::unique_ptr<SyncCalls> inner_;   // declared last, to be destroyed first
 };
 
 } // namespace goss::sync

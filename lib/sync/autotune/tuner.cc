@@ -42,6 +42,21 @@ std::string Tuner::specOf(const Choice& choice) const {
                                 : fmt::format("dpsgd:topology={},codec={}", kTopologies[choice[kTopology]], codec);
 }
 
+bool Tuner::dropLevels() {
+  if (has_levels_) {
+    return false;
+  }
+  const bool changes = running_[kLevels] != 0 && running_[kTopology] == 0;
+  for (Trial& trial : trials_) {
+    trial.choice[kLevels] = 0;
+  }
+  best_[kLevels] = running_[kLevels] = 0;
+  if (changes) {
+    begin(running_);
+  }
+  return changes;
+}
+
 bool Tuner::isExact(const Choice& choice) { return choice[kCodec] == 0 && choice[kTopology] == 0; }
 
 std::size_t Tuner::valuesOf(std::size_t knob) const {
@@ -158,7 +173,7 @@ std::string Tuner::describe() const {
   return fmt::format(R"({{"runs":"{}","settled":{},"trials":[{}]}})", spec(), knob_ == kKnobs ? 1 : 0, trials);
 }
 
-void Tuner::save(base::WireWriter& writer) const {
+void Tuner::save(base::WireWriter& writer, bool own) const {
   const auto choice = [&](const Choice& values) {
     for (const std::uint8_t value : values) {
       writer.integer(value);
@@ -175,7 +190,7 @@ void Tuner::save(base::WireWriter& writer) const {
   choice(best_);
   choice(running_);
   writer.integer(knob_).integer(tried_).integer(step_).integer(first_);
-  for (const double number : {best_seconds_, sum_, error_}) {
+  for (const double number : {best_seconds_, own ? sum_ : 0, error_}) {
     writeNumber(writer, number);
   }
 }

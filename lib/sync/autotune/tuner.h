@@ -41,10 +41,15 @@ class Tuner {
   /// `seconds`: the trial's mean of the slowest rank. Returns whether spec() has changed.
   bool decide(double seconds);
 
+  /// Behind load(), where this group of ranks has no two levels: takes them out of all that was loaded. Returns whether
+  /// spec() is thereby another than that of the tuner that was saved; its trial then begins again.
+  bool dropLevels();
+
   [[nodiscard]] std::uint64_t steps() const { return step_; }
   /// As goss_sync_trials() says.
   [[nodiscard]] std::string describe() const;
-  void save(base::WireWriter& writer) const;
+  /// `own` false: without what only this rank knows, so that ranks that are in the same state write the same bytes.
+  void save(base::WireWriter& writer, bool own = true) const;
   /// False: the bytes are not of this tuner, which must then be discarded.
   bool load(base::WireReader& reader);
 

@@ -18,8 +18,8 @@ constexpr std::array kChocoParameters = {kRingParameter, kGammaParameter, kCodec
 constexpr std::array kDcdParameters = {kRingParameter, kCodecParameter};
 
 /// Each round of the topology's period has a replica and a sum of its own, which only its exchanges move: so they are
-/// right although neighbours and weights change from round to round. Scalars: how many differences a rank has sent of
-/// each, the replicas' versions.
+/// right although neighbours and weights change from round to round. Scalars: the replicas' versions, which grow with
+/// each difference that a rank sends.
 class Replicas : public Rule {
  public:
   explicit Replicas(std::string topology) : topology_(std::move(topology)) {}
@@ -43,7 +43,8 @@ class Replicas : public Rule {
   void rejoin(const Model& model) const override { begin(model); }
 
   /// Where versions differ a difference is lost: a rank has sent it, or has not, and its neighbours know another
-  /// replica. Then all send theirs whole, and the sums are made anew.
+  /// replica. Then all send theirs whole, and the sums are made anew. What all have then gets a version above all that
+  /// there were: a state from before it must not look as if it were of now.
   Status resume(Peers& peers, const Model& model) const override {
     for (std::size_t round = 0; round < model.scalars.size(); ++round) {
       const Result<bool> is_equal = peers.allEqual(static_cast<std::uint64_t>(model.scalars[round]));
@@ -57,7 +58,11 @@ class Replicas : public Rule {
       if (Status status = peers.mixExactly(model.state[2 * round + 1], round); !status.isOk()) {
         return status;
       }
-      model.scalars[round] = 0; // the version of what all have now
+      const Result<double> latest = peers.largest(model.scalars[round]);
+      if (!latest.isOk()) {
+        return latest.status();
+      }
+      model.scalars[round] = latest.value() + 1;
     }
     return Status::ok();
   }

@@ -109,9 +109,12 @@ class HeLoCo : public Rule {
     if (status.isOk()) {
       status = peers.pairs().readAt(0, centre);
     }
+    if (!status.isOk()) {
+      return status;
+    }
     std::copy_n(centre.begin(), model.x.size(), model.x.begin());
     rejoin(model);
-    return status.isOk() ? peers.barrier() : status; // a rank that goes on changes it
+    return peers.barrier(); // a rank that goes on changes it
   }
 
  private:

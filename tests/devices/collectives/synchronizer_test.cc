@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/devices/collectives/device_rank.h"
@@ -75,6 +78,39 @@ TEST(DeviceSynchronizers, HaveTheBitsOfHostTensors) {
       resumed.finish();
       EXPECT_EQ(resumed.parameters(), host.parameters()) << spec << " at the end on rank " << rank;
       ASSERT_TRUE(memory.works());
+    }
+  });
+}
+
+/// A tensor larger than a bucket is reduced where it lies on the host: no call may copy it from the device again.
+TEST(DeviceSynchronizers, AGradientThatIsInFlightIsNotCopiedAgain) {
+  runDeviceRanks({"", 2}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    for (const char* spec : {"ddp:bucket_kb=1024", "auto"}) {
+      constexpr std::size_t kLarge = 300000; // 1.1 MiB
+      OnDevice memory(device);
+      goss_sync_t sync = nullptr;
+      ASSERT_OK(goss_sync_create(comm, spec, &sync));
+      goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+      tensor.name = "large";
+      tensor.parameter = device.memory(2 * kLarge * sizeof(float));
+      tensor.gradient = static_cast<float*>(tensor.parameter) + kLarge;
+      tensor.count = kLarge;
+      ASSERT_OK(goss_sync_register(sync, &tensor, nullptr));
+      memory.put(std::vector<float>(2 * kLarge));
+      ASSERT_OK(goss_sync_start(sync));
+      for (int step = 0; step < 2; ++step) {
+        memory.put(std::vector<float>(2 * kLarge, static_cast<float>(rank + 1)));
+        EXPECT_OK(goss_sync_gradient_ready(sync, 0));
+        EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+        std::this_thread::sleep_for(std::chrono::milliseconds(50)); // meanwhile the all-reduce ends
+        EXPECT_EQ(goss_sync_gradient_ready(sync, 0), GOSS_ERR_INVALID_ARGUMENT) << "told twice";
+        EXPECT_OK(goss_sync_gradients(sync));
+        const std::vector<float> both = memory.get(2 * kLarge);
+        EXPECT_EQ(std::count(both.begin() + kLarge, both.end(), 1.5F), static_cast<long>(kLarge)) << spec;
+        EXPECT_OK(goss_sync_step(sync));
+      }
+      EXPECT_OK(goss_sync_destroy(sync));
+      EXPECT_TRUE(memory.works());
     }
   });
 }
