@@ -208,6 +208,7 @@ goss_status goss_wait(goss_request_t* request, goss_message* message) {
 goss_status goss_wait_for(goss_request_t* request, int64_t timeout_ms, int* done, goss_message* message) {
   return guarded("goss_wait_for", [&]() -> Status {
     if (request == nullptr || done == nullptr) return invalid("goss_wait_for: request and done must not be NULL");
+    *done = 0;
     if (*request != nullptr) return waitRequest("goss_wait_for", request, message, timeAfter(timeout_ms), done);
     *done = 1;
     return Status::ok();

@@ -57,9 +57,11 @@ std::optional<Status> Requests::finishBefore(Operation& operation, goss_message*
   auto lock = engine.enter();
   const BlockedCallGuard inside(operations_.blockedCalls(), lock);
   if (operation.state() == Operation::State::active && !messages_.receiveUnpostedUntilOnLoop(operation)) {
-    const bool over = engine.driveUntil(
-        lock, [&] { return operation.state() == Operation::State::complete; }, limit);
-    if (!over) return std::nullopt;
+    const auto isOver = [&] { return operation.state() == Operation::State::complete; };
+    if (!engine.driveUntil(lock, isOver, limit)) {
+      engine.turnOnce(lock); // A caller that polls with a limit of 0 makes progress, too.
+      if (!isOver()) return std::nullopt;
+    }
   }
   return finishOnLoop(operation, message);
 }

@@ -120,30 +120,36 @@ void Engine::deactivateOnLoop(Operation& operation) {
 }
 
 bool Engine::driveUntil(Lock& lock, const std::function<bool()>& done, TimePoint limit) {
-  while (!done()) {
-    if (isPast(limit)) return false;
+  bool was_woken = false;
+  bool holds = done();
+  while (!holds && !isPast(limit)) {
+    was_woken = driving_;
     if (driving_) {
       if (idle_driver_) wakeSleeper(); // The progress thread lets this thread drive.
       ++waiters_;
       if (limit == TimePoint::max()) {
         changed_.wait(lock);
       } else {
+        first_limit_ = std::min(first_limit_, limit);
         changed_.wait_until(lock, limit);
       }
       --waiters_;
       woken_ = std::max(0, woken_ - 1);
-      continue;
+    } else {
+      driving_ = true;
+      drive(lock, done, limit);
+      driving_ = false;
+      if (waiters_ > 0 || !active_.isEmpty()) {
+        callDriverOnLoop();
+      } else if (servesOthers()) {
+        changed_.notify_all();
+      }
     }
-    driving_ = true;
-    drive(lock, done, limit);
-    driving_ = false;
-    if (waiters_ > 0 || !active_.isEmpty()) {
-      callDriverOnLoop();
-    } else if (servesOthers()) {
-      changed_.notify_all();
-    }
+    holds = done();
   }
-  return true;
+  // A driver that left expected this thread to follow it.
+  if (was_woken && !driving_ && (waiters_ > 0 || !active_.isEmpty())) callDriverOnLoop();
+  return holds;
 }
 
 /// Makes another thread drive the active operations.
@@ -174,6 +180,10 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done, TimePoint limi
     if (++turns % kTurnsBetweenClockReads == 0 || (moved && active_.hasPolled())) {
       active_.checkTimers();
       if (isPast(limit)) return;
+      if (isPast(first_limit_)) { // Those with time left tell their limits once more.
+        first_limit_ = TimePoint::max();
+        wakeWaiters();
+      }
     }
     if (moved) {
       idle_turns = 0;

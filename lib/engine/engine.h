@@ -161,6 +161,7 @@ class Engine {
   UnpostedReceives unposted_ GOSS_GUARDED;
   /// Until then waiting threads yield as if oversubscribed, because one has slept recently.
   TimePoint yields_until_ GOSS_GUARDED{};
+  TimePoint first_limit_ GOSS_GUARDED = TimePoint::max(); ///< At or before the first limit of those that wait.
 };
 
 } // namespace goss

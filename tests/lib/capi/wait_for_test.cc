@@ -118,6 +118,25 @@ TEST(WaitFor, APersistentRequestIsKept) {
   });
 }
 
+/// A world of one rank has no thread of its own that would check deadlines.
+TEST(WaitFor, APollingCallerMakesProgress) {
+  runRanks(1, [](goss_comm_t comm, int) {
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.timeout_ms = 50;
+    float value = 0;
+    goss_request_t request = nullptr;
+    ASSERT_EQ(goss_recv(comm, &value, 1, GOSS_FLOAT32, 0, 3, &options, &request), GOSS_SUCCESS);
+    goss_status status = GOSS_SUCCESS;
+    int done = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    while (done == 0 && elapsedSince(begin) < std::chrono::seconds(5))
+      status = goss_wait_for(&request, 0, &done, nullptr);
+    EXPECT_EQ(done, 1);
+    EXPECT_EQ(status, GOSS_ERR_TIMEOUT);
+    if (done == 0) goss_wait(&request, nullptr);
+  });
+}
+
 TEST(WaitFor, ReportsTheFailureOfTheOperation) {
   runRanks(2, [](goss_comm_t comm, int rank) {
     if (rank == 1) return;
