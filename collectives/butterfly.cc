@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 
 namespace goss::collectives {
 
@@ -38,8 +37,7 @@ std::vector<CostRound> Butterfly::rounds(int group_size) const {
   std::vector<CostRound> rounds;
   for (int step = 0; step < stepsOf(group_size); ++step) {
     const int part = group_size >> (step + 1);
-    rounds.push_back(
-        {.part = static_cast<double>(part), .distance = std::abs(partner_(group_size, 0, step)), .sums = 1});
+    rounds.push_back({.part = static_cast<double>(part), .sums = 1});
   }
   return rounds;
 }

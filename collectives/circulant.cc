@@ -85,7 +85,6 @@ std::vector<CostRound> Circulant::rounds(int group_size) const {
       if (blocks > next) chain = std::max(chain, length + 1);
     rounds.push_back({.part = static_cast<double>(skip - next) / messages,
                       .messages = messages,
-                      .distance = next,
                       .sums = 1,
                       .waits = chain > longest});
     longest = std::max(longest, chain);

@@ -27,11 +27,11 @@ Symmetry RecursiveDoubling::symmetry(int group_size) const {
 std::vector<CostRound> RecursiveDoubling::rounds(int group_size, std::uint32_t) const {
   const int survivors = static_cast<int>(std::bit_floor(static_cast<unsigned>(group_size)));
   std::vector<CostRound> rounds;
-  if (survivors < group_size) rounds.push_back({.distance = 1, .sums = 1});
+  if (survivors < group_size) rounds.push_back({.sums = 1});
   for (int distance = 1; distance < survivors; distance *= 2)
-    rounds.push_back({.distance = distance, .sums = 1});
+    rounds.push_back({.sums = 1});
   // Where a half of the survivors have folded nobody, the others do not wait for the fold in the last exchange.
-  if (survivors < group_size) rounds.push_back({.distance = 1, .waits = 2 * (group_size - survivors) > survivors});
+  if (survivors < group_size) rounds.push_back({.waits = 2 * (group_size - survivors) > survivors});
   return rounds;
 }
 

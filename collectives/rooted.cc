@@ -83,7 +83,7 @@ std::vector<CostRound> BinomialRooted::rounds(int group_size) const {
   std::vector<CostRound> rounds;
   for (int left = group_size; left > 1;) {
     const int distance = static_cast<int>(std::bit_ceil(static_cast<unsigned>(left)) / 2);
-    rounds.push_back({.part = static_cast<double>(left - distance), .distance = distance});
+    rounds.push_back({.part = static_cast<double>(left - distance)});
     left = distance;
   }
   // The longest path is that to a position with the most bits set.

@@ -68,7 +68,7 @@ TreeNode TreePipeline::nodeOf(int n, int position) const {
 std::vector<CostRound> TreePipeline::firstBlock(int n) const {
   switch (shape_) {
     case Shape::chain:
-      return {{.times = static_cast<std::uint32_t>(n - 1), .distance = 1}};
+      return {{.times = static_cast<std::uint32_t>(n - 1)}};
     case Shape::linear:
       return {{.messages = n - 1}};
     case Shape::binary: {
@@ -83,7 +83,7 @@ std::vector<CostRound> TreePipeline::firstBlock(int n) const {
   const int k = shape_ == Shape::binomial ? 2 : shape_ == Shape::knomial4 ? 4 : 8;
   std::vector<CostRound> rounds;
   for (int weight = 1; weight < n; weight *= k)
-    rounds.push_back({.messages = std::min(k - 1, (n - 1) / weight), .distance = weight});
+    rounds.push_back({.messages = std::min(k - 1, (n - 1) / weight)});
   std::reverse(rounds.begin(), rounds.end());
   // The longest path leads to a position without a digit 0; the first children's subtrees may be too small to have it.
   int least = 0;

@@ -58,11 +58,9 @@ struct CostRound {
   double part = 1;         ///< Of a message: parts of the vector, or (Partition::byRank) blocks of one rank.
   int messages = 1;        ///< That pass the port.
   std::uint32_t times = 1; ///< So many rounds like this one follow each other.
-  int distance = 0;        ///< Ranks from sender to receiver; 0: the messages go to all other ranks.
   int sums = 0;            ///< Additions (or copies) by the receiver for each element that arrives.
   bool enters = false;     ///< The port is the receiver's: other ranks each send one of the messages.
   bool waits = true;       ///< The round begins when that before has arrived; false: when its messages have left.
-  bool inside = false;     ///< Both ends are in one group of PlanRequest::group_size ranks.
 };
 
 /// Stateless, pure and safe for concurrent use.
