@@ -134,12 +134,37 @@ struct Choice {
   std::string_view cut; ///< Why it is fragmented as it is; empty: for its price.
 };
 
+/// Puts what calls take in the place of the candidate that differs from it in blocks and fragments alone, at its price
+/// for exactly the question's bytes; only where there is no such price, the planner's own remains.
+void take(Choice& choice, const Candidate& taken, const schedule::Links& links) {
+  std::vector<Candidate>& candidates = choice.candidates;
+  auto same = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+    return other.algorithm == taken.algorithm && other.on_board == taken.on_board &&
+           other.between_nodes == taken.between_nodes && other.order.empty() == taken.order.empty();
+  });
+  if (same == candidates.end()) same = candidates.insert(same, taken);
+  choice.index = static_cast<std::size_t>(same - candidates.begin());
+  if (same->blocks == taken.blocks && same->fragments == taken.fragments && same->order == taken.order &&
+      same->weights == taken.weights)
+    return;
+  *same = taken;
+  priceAgain(choice.question, *same, links);
+}
+
+std::string_view meritOf(const Candidate& taken, const std::vector<Candidate>& candidates) {
+  double least_s = taken.price_s;
+  for (const Candidate& candidate : candidates)
+    least_s = std::min(least_s, candidate.price_s);
+  if (taken.price_s <= least_s) return "the cheapest";
+  if (taken.price_s <= Planner::kAsGood * least_s) return "as good as the cheapest";
+  return "the cheapest by the quick prices that calls use,";
+}
+
 /// Cuts into fragments of the size that was asked for, whatever that costs.
 void cutAsPreferred(Choice& choice, const Planner& planner, std::uint64_t fragment_bytes) {
   Candidate& taken = choice.candidates[choice.index];
   if (fragment_bytes == 0 || taken.on_board) return;
-  const bool least = &taken == &choice.candidates[Planner::cheapest(choice.candidates)];
-  if (choice.merit.empty()) choice.merit = least ? "the cheapest" : "as good as the cheapest";
+  if (choice.merit.empty()) choice.merit = meritOf(taken, choice.candidates);
   Candidate cut = taken;
   planner.cutAsPreferred(cut, choice.question);
   if (!cut.extrapolated && priceAgain(choice.question, cut, planner.links())) {
@@ -156,39 +181,36 @@ Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, co
                       const std::string& asked, std::uint64_t bytes) {
   Preferences asking = around.preferred;
   asking.algorithm = asked;
-  const Planner planner(0, around.links, catalogue, around.preferred, around.board_bytes);
-  const Planner asked_planner(0, around.links, catalogue, asking, around.board_bytes);
+  Planner planner(0, around.links, catalogue, around.preferred, around.board_bytes);
+  Planner asked_planner(0, around.links, catalogue, asking, around.board_bytes);
   Result<std::vector<Candidate>> free = planner.candidates(key);
   if (!free.isOk()) return free.status();
   const Result<std::vector<Candidate>> bound = asked_planner.candidates(key);
   if (!bound.isOk()) return bound.status();
 
   Choice choice{free.take(), 0, "", asked_planner.questionOf(key, bytes), ""};
-  if (has(bound.value(), asked)) { // Otherwise the collective has no algorithm of this name.
-    addAsked(choice.candidates, bound.value());
-    choice.index = choice.candidates.size() - bound.value().size() + Planner::cheapest(bound.value());
+  const bool is_asked = has(bound.value(), asked); // Otherwise the collective has no algorithm of this name.
+  if (is_asked) addAsked(choice.candidates, bound.value());
+  Planner& calls = is_asked ? asked_planner : planner;
+  const Result<Candidate> taken = calls.choice(key);
+  if (!taken.isOk()) return taken.status();
+  take(choice, taken.value(), around.links);
+  const std::string_view name = taken.value().algorithm->name();
+  if (is_asked) {
     choice.merit = "what GOSS_ALGORITHM asks for,";
-    cutAsPreferred(choice, asked_planner, around.preferred.fragment_bytes);
-    return choice;
-  }
-  choice.index = planner.chosen(choice.candidates, key, bytes);
-  const std::string_view taken = choice.candidates[choice.index].algorithm->name();
-  if (taken == around.preferred.among_equals) {
+  } else if (name == around.preferred.among_equals) {
     choice.merit = "preferred among equals where ranks take turns over sockets,";
-  } else if (taken == planner.algorithmWhenOversubscribed(key, bytes)) {
+  } else if (name == planner.algorithmWhenOversubscribed(key, bytes)) {
     choice.merit = "what ranks take that share processors, for they wait the least in it,";
   }
-  cutAsPreferred(choice, planner, around.preferred.fragment_bytes);
+  cutAsPreferred(choice, calls, around.preferred.fragment_bytes);
   return choice;
 }
 
 std::string reason(const Choice& choice, const schedule::Links& links) {
   const std::vector<Candidate>& candidates = choice.candidates;
   const Candidate& best = candidates[choice.index];
-  const bool least = std::none_of(candidates.begin(), candidates.end(),
-                                  [&](const Candidate& other) { return other.price_s < best.price_s; });
-  std::string_view merit = choice.merit;
-  if (merit.empty()) merit = least ? "the cheapest" : "as good as the cheapest";
+  const std::string_view merit = choice.merit.empty() ? meritOf(best, candidates) : choice.merit;
   std::string text = fmt::format("{} is {} of {}: {:.3g} us{}", best.algorithm->name(), merit, candidates.size(),
                                  best.price_s * 1e6, choice.cut);
   constexpr int kMaxRanksToSplit = 64;

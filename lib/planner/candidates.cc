@@ -67,8 +67,8 @@ class Search {
         effort_(effort),
         memo_(question.compressed ? nullptr : memo),
         size_(links.size()),
-        uniform_(links.uniform()),
         period_(links.period()),
+        uniform_(period_ == 1),
         max_steps_(period_ < size_ ? kMaxStepsAlike : kMaxSteps) {}
 
   std::vector<Candidate> run(std::span<const Algorithm* const> algorithms) {
@@ -92,9 +92,8 @@ class Search {
   }
 
   bool priceAgain(Candidate& candidate) {
-    if (expectedSteps(candidate) > kMaxSteps) return false;
-    const std::vector<Schedule> schedules = planAll(candidate);
-    return !schedules.empty() && stepsOf(schedules) <= kMaxSteps && simulate(candidate, schedules);
+    if (simulateWhole(candidate)) return true;
+    return byFormula() && ClosedForm(question_, links_).price(candidate);
   }
 
  private:
@@ -102,7 +101,8 @@ class Search {
 
   /// Whether formulas price the candidates instead of simulations. Losses over long distances depend on schedules.
   [[nodiscard]] bool byFormula() const {
-    return effort_ == Effort::choose && uniform_ && size_ > kSimulatedRanks && !question_.compressed && !far();
+    return effort_ == Effort::choose && size_ > kSimulatedRanks && !question_.compressed && !far() &&
+           ClosedForm::holdsOver(links_);
   }
 
   /// Prices all variants by formulas, and those without one by simulation.
@@ -329,12 +329,19 @@ class Search {
   void confirm(std::vector<Candidate>& found) {
     const auto confirmed = [&](Candidate& candidate) {
       const bool long_pipeline = candidate.extrapolated && candidate.blocks > kFirstBlocks;
-      return long_pipeline && priceAgain(candidate);
+      return long_pipeline && simulateWhole(candidate);
     };
     const auto cheaper = [](const Candidate& a, const Candidate& b) { return a.price_s < b.price_s; };
     if (effort_ == Effort::thorough) std::for_each(found.begin(), found.end(), confirmed);
     while (!found.empty() && confirmed(*std::min_element(found.begin(), found.end(), cheaper))) {
     }
+  }
+
+  /// False: it has too many steps, or no legal schedule.
+  bool simulateWhole(Candidate& candidate) {
+    if (expectedSteps(candidate) > kMaxSteps) return false;
+    const std::vector<Schedule> schedules = planAll(candidate);
+    return !schedules.empty() && stepsOf(schedules) <= kMaxSteps && simulate(candidate, schedules);
   }
 
   bool simulate(Candidate& candidate, const std::vector<Schedule>& schedules) {
@@ -543,8 +550,8 @@ class Search {
   const Effort effort_;
   PriceMemo* const memo_; ///< Null: nothing is remembered.
   const int size_;
-  const bool uniform_;
   const int period_; ///< Of the links.
+  const bool uniform_;
   const std::uint64_t max_steps_;
   std::uint64_t spent_ = 0;
   std::uint64_t budget_ = kStepBudget;

@@ -14,7 +14,7 @@ namespace goss {
 
 enum class Effort : std::uint8_t {
   /// Variants that cannot become the cheapest keep their simplest form and its price. Among many ranks whose links are
-  /// alike and short, formulas give the prices (planner/closed_form.h).
+  /// alike and short, and whose ports are no faster than a flow, formulas give the prices (planner/closed_form.h).
   choose,
   /// Every variant is tuned, for people who compare. The cheapest is the same, or among many ranks costs about as much.
   thorough,
@@ -56,8 +56,8 @@ class PriceMemo {
 [[nodiscard]] Result<double> priceOver(const Question& question, const Candidate& candidate,
                                        const schedule::Links& links);
 
-/// Prices the candidate again, as priceCandidates() would with these parameters. False: it cannot be priced, and stays
-/// as it is.
+/// Prices the candidate again with these parameters: simulates it whole or, if that takes too many steps and a formula
+/// is known, uses that. False: it cannot be priced, and stays as it is.
 bool priceAgain(const Question& question, Candidate& candidate, const schedule::Links& links);
 
 } // namespace goss

@@ -9,6 +9,13 @@
 
 namespace goss {
 
+namespace {
+
+/// Messages that wait for their receives take at least so many latencies, or their price is not known.
+constexpr double kLatenciesOfTurn = 2;
+
+} // namespace
+
 ClosedForm::ClosedForm(const Question& question, const schedule::Links& links)
     : question_(question),
       links_(links),
@@ -21,6 +28,18 @@ ClosedForm::ClosedForm(const Question& question, const schedule::Links& links)
   if (links.cpu().reduce_bytes_per_s > 0) add_s_ = 1 / links.cpu().reduce_bytes_per_s;
 }
 
+bool ClosedForm::holdsOver(const schedule::Links& links) {
+  if (links.size() < 2 || !links.uniform()) return false;
+  const double flow_bytes_per_s = links.price(0, 1).bandwidth_bytes_per_s;
+  const schedule::NodePrice& node = links.node(links.nodeOf(0));
+  return node.up_bytes_per_s <= flow_bytes_per_s && node.down_bytes_per_s <= flow_bytes_per_s;
+}
+
+bool ClosedForm::waitsForReceive(const CostRound& round, double bytes) const {
+  const bool eager = price_.eager_bytes > 0 && bytes <= price_.eager_bytes;
+  return round.sums > 0 && !eager;
+}
+
 ClosedForm::Cost ClosedForm::costOf(const CostRound& round, double fragment_bytes) const {
   const double bytes = round.part * fragment_bytes;
   const double k = round.messages;
@@ -30,9 +49,7 @@ ClosedForm::Cost ClosedForm::costOf(const CostRound& round, double fragment_byte
   if (price_.sender_bytes_per_s > 0 && !round.enters)
     processor_s += bytes / price_.sender_bytes_per_s + price_.overhead_s;
   double each_s = std::max(port_s, processor_s);
-  // A receive that adds to what another adds to is posted after it, and large messages wait for their receives.
-  const bool in_turns = round.sums > 0 && price_.eager_bytes > 0 && bytes > price_.eager_bytes;
-  if (in_turns && round.waits) each_s = price_.latency_s + bytes * port_s_ + add_s;
+  if (round.waits && waitsForReceive(round, bytes)) each_s = price_.latency_s + bytes * port_s_ + add_s;
   return {round.waits ? price_.latency_s + bytes * port_s_ + (k - 1) * each_s + add_s : k * each_s,
           k * std::max(port_s, processor_s)};
 }
@@ -41,6 +58,13 @@ bool ClosedForm::price(Candidate& candidate) const {
   const std::vector<CostRound> rounds = candidate.algorithm->rounds(requestFor(question_, candidate, links_.size(), 0));
   if (rounds.empty() && links_.size() > 1) return false;
   const double fragments = candidate.fragments;
+  const double fragment_bytes = static_cast<double>(question_.bytes) / fragments;
+  for (const CostRound& round : rounds) {
+    // Rounds that do not wait have their latencies in turns, too, which is not known here.
+    const double bytes = round.part * fragment_bytes;
+    const bool short_messages = bytes * port_s_ < kLatenciesOfTurn * price_.latency_s;
+    if (round.messages > 1 && short_messages && waitsForReceive(round, bytes)) return false;
+  }
   const double window = std::clamp<double>(candidate.window, 1, fragments);
   double path_s = 0; // Of a window of fragments.
   double tail_s = 0; // From the first fragment's end to the last's.
@@ -49,7 +73,7 @@ bool ClosedForm::price(Candidate& candidate) const {
   double bytes = 0;
   double messages = 0;
   for (const CostRound& round : rounds) {
-    const Cost cost = costOf(round, static_cast<double>(question_.bytes) / fragments);
+    const Cost cost = costOf(round, fragment_bytes);
     double share = 1;
     if (round.enters && !round.waits) {
       // What small subtrees send of a block arrives while that of the largest ones is on its way.

@@ -14,14 +14,19 @@
 
 namespace goss {
 
-/// Prices of one question over links that are uniform(). One thread.
+/// Prices of one question. One thread.
 class ClosedForm {
  public:
-  /// Both must outlive the object.
+  /// Whether the formulas know these links: uniform() ones of several ranks, without ports that are faster than a flow,
+  /// because flows to different peers overlap in such ports.
+  [[nodiscard]] static bool holdsOver(const schedule::Links& links);
+
+  /// Both must outlive the object; holdsOver(links).
   ClosedForm(const Question& question, const schedule::Links& links);
 
   /// Sets the price, the least time, and what the busiest rank sends, for the candidate's blocks, fragments and window.
-  /// False, and nothing is changed: its algorithm does not know its longest path.
+  /// False, and nothing is changed: its algorithm does not know its longest path, or short messages wait for their
+  /// receives.
   bool price(Candidate& candidate) const;
   /// As price(), in the blocks or fragments at which the price is the least.
   bool tune(Candidate& candidate) const;
@@ -34,6 +39,8 @@ class ClosedForm {
     double path_s = 0;
     double busy_s = 0; ///< Of the port or the processor, whichever is longer.
   };
+  /// A receive that adds to what another adds to is posted after it, and messages that are not eager wait for that.
+  [[nodiscard]] bool waitsForReceive(const CostRound& round, double bytes) const;
   [[nodiscard]] Cost costOf(const CostRound& round, double fragment_bytes) const;
   [[nodiscard]] double copiedSeconds(const Candidate& candidate) const;
 

@@ -83,14 +83,14 @@ Locality levelBetween(const Place& one, const Place& other) {
 schedule::Links linksBetween(const std::vector<PeerCard>& cards, const std::vector<int>& ranks,
                              const LinkRules& rules) {
   const int count = static_cast<int>(ranks.size());
-  const LinkPrice usual = rules.sockets_only ? rules.socket : rules.tuning.shm;
-  schedule::Links links(count, usual, rules.tuning.cpu);
+  const auto price = [&](int i, int j) {
+    return priceBetween(cards, ranks[static_cast<std::size_t>(i)], ranks[static_cast<std::size_t>(j)], rules);
+  };
+  // With the price of a pair that exists, links whose pairs all cost the same keep one price.
+  schedule::Links links(count, count > 1 ? price(0, 1) : LinkPrice(rules.tuning.shm), rules.tuning.cpu);
   for (int i = 0; i < count; ++i) {
     for (int j = 0; j < count; ++j) {
-      if (i == j) continue;
-      const LinkPrice price =
-          priceBetween(cards, ranks[static_cast<std::size_t>(i)], ranks[static_cast<std::size_t>(j)], rules);
-      if (!(price == usual)) links.setPrice(i, j, price);
+      if (i != j) links.setPrice(i, j, price(i, j));
     }
   }
   // Ranks of a host share its network port, which messages between them do not use.

@@ -15,9 +15,6 @@ namespace goss {
 
 namespace {
 
-/// The model is no more accurate than this: among prices so close the catalogue's order decides, with simple algorithms
-/// first.
-constexpr double kAsGood = 1.03;
 /// For fewer bytes, every algorithm's price is its latencies.
 constexpr std::uint64_t kTinyBytes = 256;
 constexpr std::uint64_t kTinyClassBytes = 64;
@@ -206,8 +203,14 @@ Result<const Candidate*> Planner::choose(const PlanKey& key, std::uint32_t size_
   const std::uint64_t bytes = middleOfClass(size_class);
   Result<std::vector<Candidate>> candidates = priced(rootless, bytes, Effort::choose, &memo_);
   if (!candidates.isOk()) return candidates.status();
-  Candidate& best = candidates.value()[chosen(candidates.value(), key, bytes)];
+  Candidate& best = candidates.value()[indexOfTaken(candidates.value(), key, bytes)];
   return &choices_.emplace(CacheKey{packed, codecsOf(key), std::string(key.algorithm)}, std::move(best)).first->second;
+}
+
+Result<Candidate> Planner::choice(const PlanKey& key) {
+  const Result<const Candidate*> chosen = choose(key, sizeClassOf(bytesOf(key, size())));
+  if (!chosen.isOk()) return chosen.status();
+  return *chosen.value();
 }
 
 Result<std::vector<Candidate>> Planner::candidates(const PlanKey& key) const {
@@ -226,7 +229,9 @@ std::size_t Planner::cheapest(const std::vector<Candidate>& candidates, std::str
   return static_cast<std::size_t>(chosen - candidates.begin());
 }
 
-std::size_t Planner::chosen(const std::vector<Candidate>& candidates, const PlanKey& key, std::uint64_t bytes) const {
+/// The index of the candidate that plan() takes of these for the key.
+std::size_t Planner::indexOfTaken(const std::vector<Candidate>& candidates, const PlanKey& key,
+                                  std::uint64_t bytes) const {
   const std::string_view in_turns = algorithmWhenOversubscribed(key, bytes);
   const auto taken = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
     return !in_turns.empty() && candidate.algorithm->name() == in_turns;
@@ -275,7 +280,7 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
                                  schedule::nameOf(key.collective), key.uneven ? " with uneven blocks" : "", size()));
 }
 
-/// Leaves out what chosen() would not take.
+/// Leaves out what indexOfTaken() would not name.
 void Planner::keepTaken(std::vector<const Algorithm*>& algorithms, bool board_offered, const PlanKey& key,
                         std::uint64_t bytes) const {
   const std::string_view in_turns = algorithmWhenOversubscribed(key, bytes);

@@ -60,6 +60,10 @@ struct Preferences {
 /// algorithms, and ask with equal keys, get matching plans without communicating.
 class Planner {
  public:
+  /// The model is no more accurate than this: among prices so close the catalogue's order decides, with simple
+  /// algorithms first.
+  static constexpr double kAsGood = 1.03;
+
   /// `links` are the prices between all ranks. `catalogue` must outlive the planner; its order decides between prices
   /// within 3 %. `board_bytes`: what a rank may write on a board that all ranks see; 0: there is none, and the
   /// algorithm "flat" must be asked for by name.
@@ -75,12 +79,15 @@ class Planner {
 
   /// Calls of one size class share a plan, so this is one hash look-up after the first. The first takes a bounded time:
   /// some milliseconds for up to eight ranks, and at most about as much for thousands where all links are alike and
-  /// short; else up to some tenths of a second for hundreds. Errors: invalidArgument when
-  /// the name is unknown or cannot do this call (the text lists what can); unsupported when nothing can.
+  /// short, and no port is faster than a flow; else up to some tenths of a second for hundreds. Errors: invalidArgument
+  /// when the name is unknown or cannot do this call (the text lists what can); unsupported when nothing can.
   Result<std::shared_ptr<const Plan>> plan(const PlanKey& key);
 
   /// The question of the key, with `bytes` in place of its count.
   [[nodiscard]] Question questionOf(const PlanKey& key, std::uint64_t bytes) const;
+  /// What plan() takes for the key, before cutAsPreferred(): the choice for the key's size class, with the quick price
+  /// for the middle of that class. Errors: as plan().
+  [[nodiscard]] Result<Candidate> choice(const PlanKey& key);
   /// The candidates from which plan() chooses, in catalogue order, priced thoroughly for exactly the key's bytes.
   /// Errors: as plan().
   [[nodiscard]] Result<std::vector<Candidate>> candidates(const PlanKey& key) const;
@@ -89,10 +96,6 @@ class Planner {
                                             std::string_view among_equals = {});
   /// The algorithm that Preferences::in_turns requires for the key; "": none.
   [[nodiscard]] std::string_view algorithmWhenOversubscribed(const PlanKey& key, std::uint64_t bytes) const;
-  /// The index of the candidate that plan() would take for the key; `bytes` as for questionOf(). `candidates` is not
-  /// empty.
-  [[nodiscard]] std::size_t chosen(const std::vector<Candidate>& candidates, const PlanKey& key,
-                                   std::uint64_t bytes) const;
   /// Cuts the candidate that plan() takes into fragments of Preferences::fragment_bytes; its price stays the earlier
   /// one.
   void cutAsPreferred(Candidate& candidate, const Question& question) const;
@@ -133,6 +136,8 @@ class Planner {
   Result<const Candidate*> choose(const PlanKey& key, std::uint32_t size_class);
   [[nodiscard]] Result<std::vector<Candidate>> priced(const PlanKey& key, std::uint64_t bytes, Effort effort,
                                                       PriceMemo* memo) const;
+  [[nodiscard]] std::size_t indexOfTaken(const std::vector<Candidate>& candidates, const PlanKey& key,
+                                         std::uint64_t bytes) const;
   void keepTaken(std::vector<const Algorithm*>& algorithms, bool board_offered, const PlanKey& key,
                  std::uint64_t bytes) const;
   [[nodiscard]] bool fitsBoard(const PlanKey& key) const;

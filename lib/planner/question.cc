@@ -75,7 +75,7 @@ int groupSizeFor(const Links& links) {
 } // namespace
 
 std::uint64_t paceFor(const Links& links, const Schedule& schedule, const Shape& shape) {
-  if (links.size() < 3 || !links.uniform() || links.price(0, 1).latency_s < kFar_s) return 0;
+  if (links.size() < 3 || links.price(0, 1).latency_s < kFar_s || !links.uniform()) return 0;
   const schedule::NodePrice& line = links.node(links.nodeOf(0));
   if (line.up_bytes_per_s == 0) return 0;
   const int receivers = receiversAtOnce(schedule, shape);

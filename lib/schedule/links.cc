@@ -62,7 +62,7 @@ Result<Links> Links::builtIn(std::string_view name, int size) {
 }
 
 const LinkPrice& Links::price(int from, int to) const {
-  return price_of_pair_.empty() ? prices_[0] : prices_[price_of_pair_[cell(from, to)]];
+  return hasOnePrice() ? prices_[0] : prices_[price_of_pair_[cell(from, to)]];
 }
 
 bool Links::uniform() const {
@@ -71,7 +71,7 @@ bool Links::uniform() const {
     if (node_of_rank_[rank] != static_cast<int>(rank) || !(nodes_[rank] == nodes_[0])) return false;
   }
   const int p = size();
-  if (price_of_pair_.empty() || p < 2) return true;
+  if (hasOnePrice() || p < 2) return true;
   const LinkPrice& first = price(0, 1);
   for (int from = 0; from < p; ++from) {
     for (int to = 0; to < p; ++to) {
@@ -89,7 +89,7 @@ int Links::period() const {
   for (int rank = 0; rank < p; rank += node) {
     if (!(nodes_[static_cast<std::size_t>(nodeOf(rank))] == nodes_[static_cast<std::size_t>(nodeOf(0))])) return p;
   }
-  if (price_of_pair_.empty()) return node;
+  if (hasOnePrice()) return node;
   for (int from = 0; from < p; ++from) {
     for (int to = 0; to < p; ++to) {
       if (from != to && !(price(from, to) == price(0, nodeOf(from) == nodeOf(to) ? 1 : node))) return p;
@@ -113,11 +113,13 @@ int Links::nodeSize() const {
 
 void Links::setPrice(int from, int to, const LinkPrice& price) {
   assert(price.bandwidth_bytes_per_s > 0 && price.latency_s >= 0);
-  if (price_of_pair_.empty()) price_of_pair_.assign(node_of_rank_.size() * node_of_rank_.size(), 0);
+  const bool usual = price == prices_[0];
+  if (usual && hasOnePrice()) return;
+  if (hasOnePrice()) price_of_pair_.assign(node_of_rank_.size() * node_of_rank_.size(), 0);
   // Neighbouring pairs often cost the same; a full search would take the fourth power of the number of ranks for a
   // measured matrix.
-  if (!(prices_.back() == price)) prices_.push_back(price);
-  price_of_pair_[cell(from, to)] = static_cast<std::uint32_t>(prices_.size() - 1);
+  if (!usual && !(prices_.back() == price)) prices_.push_back(price);
+  price_of_pair_[cell(from, to)] = usual ? 0 : static_cast<std::uint32_t>(prices_.size() - 1);
 }
 
 void Links::setAll(const LinkPrice& price) {
@@ -138,14 +140,14 @@ void Links::setNode(std::span<const int> ranks, const NodePrice& price) {
 
 Links Links::subset(std::span<const int> ranks) const {
   const int n = static_cast<int>(ranks.size());
-  Links result(n, prices_[0], cpu_);
+  Links result(n, n > 1 ? price(ranks[0], ranks[1]) : prices_[0], cpu_);
   std::vector<std::vector<int>> members(nodes_.size());
   for (int i = 0; i < n; ++i)
     members[static_cast<std::size_t>(nodeOf(ranks[static_cast<std::size_t>(i)]))].push_back(i);
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     if (!members[node].empty()) result.setNode(members[node], nodes_[node]);
   }
-  if (price_of_pair_.empty()) return result;
+  if (hasOnePrice()) return result;
   for (int from = 0; from < n; ++from) {
     for (int to = 0; to < n; ++to) {
       if (from == to) continue;

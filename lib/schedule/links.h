@@ -66,6 +66,9 @@ class Links {
   /// Ranks per node when nodes hold consecutive ranks and equally many, more than one and not all; else 0.
   [[nodiscard]] int nodeSize() const;
 
+  /// Whether all pairs still cost what they cost at first, so that no look at each of them is needed to know it.
+  [[nodiscard]] bool hasOnePrice() const { return price_of_pair_.empty(); }
+
   void setPrice(int from, int to, const LinkPrice& price);
   void setAll(const LinkPrice& price);
   void setCpu(const CpuPrice& cpu) { cpu_ = cpu; }

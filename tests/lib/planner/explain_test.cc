@@ -11,7 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "collectives/catalogue.h"
+#include "planner/planner.h"
+#include "schedule/contract.h"
 #include "tests/support/environment.h"
+#include "tests/support/quick.h"
 
 namespace goss {
 namespace {
@@ -51,6 +55,46 @@ TEST(Explain, NamesTheCheapestOfAllCandidatesAndWhy) {
   const std::string why = answer["why"];
   EXPECT_EQ(why.rfind(cheapest + " is the cheapest of", 0), 0u) << why;
   EXPECT_THAT(why, HasSubstr("latency; next "));
+}
+
+// Among so many ranks calls choose by formulas, and the table has simulated prices.
+TEST(Explain, NamesWhatCallsTakeAmongManyRanks) {
+  const Catalogue catalogue = collectives::builtinAlgorithms();
+  int others = 0;
+  for (const std::string_view base : {"shm", "tcp", "lan10g"}) {
+    const std::string links = fmt::format("gossamer-links 1\nbase {}\n", base);
+    for (const int ranks : {12, 20}) {
+      if (ranks > test::fullOr(20, 12)) continue;
+      Planner planner(0, schedule::Links::parse(links, ranks).value(), catalogue);
+      for (const Collective collective : {Collective::allReduce, Collective::broadcast, Collective::reduce}) {
+        for (const std::size_t bytes : {1000u, 90'000u, 1'400'000u}) {
+          PlanKey key;
+          key.collective = collective;
+          key.count = bytes;
+          const Candidate taken = planner.choice(key).value();
+          ASSERT_EQ(planner.plan(key).value()->algorithm, taken.algorithm->name());
+          const json answer = explained(schedule::nameOf(collective), ranks, bytes, links);
+          const std::string question =
+              fmt::format("{} of {} bytes, {} ranks, {}", schedule::nameOf(collective), bytes, ranks, base);
+          EXPECT_EQ(answer["choice"], taken.algorithm->name()) << question;
+          double least = 1e300;
+          json chosen;
+          for (const json& candidate : answer["candidates"]) {
+            least = std::min(least, candidate["price_us"].get<double>());
+            if (candidate["algorithm"] == answer["choice"]) chosen = candidate;
+          }
+          EXPECT_EQ(chosen["blocks"], taken.blocks) << question;
+          EXPECT_EQ(chosen["fragments"], taken.fragments) << question;
+          EXPECT_EQ(chosen["ratio"], 1.0) << question;
+          const bool other = chosen["price_us"].get<double>() > 1.03 * least;
+          const std::string why = answer["why"];
+          EXPECT_EQ(why.find("quick prices") != std::string::npos, other) << question << ": " << why;
+          others += other ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(others, 0) << "no question asked for more than the cheapest simulated price";
 }
 
 TEST(Explain, KnowsEveryCollectiveInEverySpelling) {

@@ -108,6 +108,33 @@ TEST(Levels, HostsThatAreWideApartHaveTheirRoundTripAndNoPortThatOneMayBePacedBy
   EXPECT_TRUE(linksBetween(cards, {0, 1, 3}, rules).uniform());
 }
 
+TEST(Levels, HostsOfOneRankHaveOnePriceForAllPairs) {
+  std::vector<PeerCard> cards = cardsAt(std::vector<Place>(6));
+  for (std::size_t i = 0; i < cards.size(); ++i)
+    cards[i].host = "host" + std::to_string(i);
+  const schedule::Links hosts = linksBetween(cards, allOf(cards), {});
+  EXPECT_TRUE(hosts.uniform());
+  EXPECT_TRUE(hosts.hasOnePrice());
+  EXPECT_EQ(hosts.price(0, 1), Tuning::builtIn().network);
+
+  for (std::size_t i = 0; i < cards.size(); ++i)
+    cards[i].host = "host" + std::to_string(i / 2);
+  const schedule::Links pairs = linksBetween(cards, allOf(cards), {});
+  EXPECT_FALSE(pairs.hasOnePrice());
+  EXPECT_EQ(pairs.price(0, 1), Tuning::builtIn().shm);
+  EXPECT_EQ(pairs.price(0, 2), Tuning::builtIn().network);
+  EXPECT_EQ(pairs.price(5, 4), Tuning::builtIn().shm);
+  const schedule::Links firsts = pairs.subset(std::vector{0, 2, 4});
+  EXPECT_TRUE(firsts.uniform());
+  EXPECT_TRUE(firsts.hasOnePrice());
+  EXPECT_EQ(firsts.price(2, 0), Tuning::builtIn().network);
+  const schedule::Links mixed = pairs.subset(std::vector{0, 2, 3, 1});
+  EXPECT_EQ(mixed.price(0, 1), Tuning::builtIn().network);
+  EXPECT_EQ(mixed.price(0, 3), Tuning::builtIn().shm);
+  EXPECT_EQ(mixed.price(2, 1), Tuning::builtIn().shm);
+  EXPECT_EQ(mixed.price(3, 2), Tuning::builtIn().network);
+}
+
 TEST(Levels, UnboundRanksAreAllAlike) {
   std::vector<PeerCard> cards = cardsAt(std::vector<Place>(8));
   EXPECT_TRUE(linksBetween(cards, allOf(cards), {}).uniform());

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 
 #include "collectives/catalogue.h"
 #include "schedule/contract.h"
@@ -86,7 +85,8 @@ TEST_F(PlannerTest, NewLinksPriceWhatIsPlannedNext) {
 }
 
 TEST_F(PlannerTest, AllRanksChooseAlike) {
-  for (const Links& links : {builtIn("shm", 5), builtIn("wan", 6), twoHosts(), goodRing()}) {
+  for (const Links& links :
+       {builtIn("shm", 5), builtIn("wan", 6), twoHosts(), goodRing(), builtIn("shm", 12), builtIn("tcp", 33)}) {
     std::vector<Planner> planners;
     for (int rank = 0; rank < links.size(); ++rank)
       planners.emplace_back(rank, links, catalogue_);
@@ -358,34 +358,6 @@ TEST_F(PlannerTest, ChoicesFollowThePublishedRegimes) {
   EXPECT_EQ(choose(wan, 16, 64 * kMiB), "ring"); // Its thirty latencies overlap the transfer.
 }
 
-TEST_F(PlannerTest, OneHashLookUpAfterTheFirstCall) {
-  Planner planner(1, builtIn("shm", 4), catalogue_);
-  const PlanKey key = bytesOf(Collective::allReduce, 4096);
-  const auto first = planner.plan(key).take();
-  EXPECT_EQ(planner.plan(key).value().get(), first.get());
-  EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 4200)).value().get(), first.get()) << "the same size class";
-  EXPECT_NE(planner.plan(bytesOf(Collective::allReduce, 16384)).value().get(), first.get());
-  EXPECT_NE(planner.plan(bytesOf(Collective::allReduce, 4096, "ring")).value().get(), first.get());
-  PlanKey rooted = bytesOf(Collective::broadcast, 4096);
-  const auto from_0 = planner.plan(rooted).take();
-  rooted.root = 1;
-  EXPECT_NE(planner.plan(rooted).value().get(), from_0.get());
-}
-
-TEST_F(PlannerTest, SizeClassesCoverAllSizesOnce) {
-  Planner planner(0, builtIn("tcp", 4), catalogue_);
-  std::set<const Plan*> seen;
-  const Plan* last = nullptr;
-  for (std::uint64_t bytes = 1; bytes < (std::uint64_t{1} << 50); bytes += 1 + bytes / 7) {
-    const auto plan = planner.plan(bytesOf(Collective::allGather, bytes, "ring"));
-    ASSERT_TRUE(plan.isOk()) << bytes << " bytes";
-    if (plan.value().get() == last) continue;
-    last = plan.value().get();
-    EXPECT_TRUE(seen.insert(last).second) << "a class that begins again at " << bytes << " bytes";
-  }
-  EXPECT_GT(seen.size(), 40u);
-}
-
 TEST_F(PlannerTest, UnequalNodesGetUnequalShares) {
   Planner planner(0, unequalNodes(), catalogue_);
   const auto plan = planner.plan(bytesOf(Collective::allReduce, 256 * kMiB));
@@ -483,7 +455,7 @@ double leastPrice(const Question& question, const std::vector<Candidate>& candid
 // Among many ranks formulas decide.
 TEST_F(PlannerTest, AmongManyRanksTheChoiceCostsLittleMoreThanTheCheapest) {
   constexpr Collective kPipelined[] = {Collective::allReduce, Collective::reduce, Collective::broadcast};
-  for (const std::string_view network : {"shm", "tcp", "lan10g"}) {
+  for (const std::string_view network : {"shm", "ucx", "tcp", "lan10g"}) {
     for (const int size : {20, 33, 64}) {
       if (size > test::fullOr(64, 20)) break;
       const Links links = builtIn(network, size);
@@ -497,8 +469,8 @@ TEST_F(PlannerTest, AmongManyRanksTheChoiceCostsLittleMoreThanTheCheapest) {
           const Candidate& chosen = priced[Planner::cheapest(priced)];
           const double price_s = priceOver(question, chosen, links).value();
           // Planner::cheapest() gives 3 % to simple algorithms, and twice as many blocks must gain 2 %. The rest is the
-          // error of the formulas: in the mean of these questions 1 %.
-          EXPECT_LE(price_s, 1.2 * leastPrice(question, priced, links))
+          // error of the formulas, which is largest where the processors move the bytes.
+          EXPECT_LE(price_s, (network == "ucx" ? 1.25 : 1.2) * leastPrice(question, priced, links))
               << network << ", " << size << " ranks, " << schedule::nameOf(collective) << " of " << bytes
               << " bytes: " << chosen.algorithm->name() << " in " << chosen.blocks << " blocks";
           const auto anew = priceCandidates(question, algorithms, links);
