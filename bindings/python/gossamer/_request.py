@@ -208,6 +208,8 @@ class Request:
         operation = self._operation
         with operation.comm._lock:
             if operation.is_persistent and operation.handle and not operation.comm.is_closed:
+                if operation.waiter not in (0, threading.get_ident()):  # it is about to use what would be freed
+                    raise InvalidArgument("free: another thread waits for the request; let it come back first")
                 check(library.goss_request_free(operation.handle))
                 operation.comm._pending.discard(operation)
                 operation.keep = ()

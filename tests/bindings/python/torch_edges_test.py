@@ -110,6 +110,11 @@ def check_futures(comm, size):
     refused(RuntimeError, "copying failed", lambda: group._completer.future(pending).wait())
     assert dist.all_reduce(torch.ones(200_000), async_op=True).get_future().wait() is not None
     refused(RuntimeError, "clone", lambda: dist.all_reduce(torch.zeros(1).expand(1000), async_op=True))
+    for _ in range(20):  # whoever waits for the work collects what tells the thread of futures
+        work, done = dist.all_reduce(torch.ones(1000), async_op=True), threading.Event()
+        work.get_future().then(lambda _, done=done: done.set())
+        work.wait()
+        assert done.wait(10), "the future is forgotten"
 
 
 def futures_threads():
@@ -215,6 +220,8 @@ def check_buffers():
 
 def check_mixed(store, rank, size):
     """A group of several backends; newer torch alone has them."""
+    import gossamer.torch  # pylint: disable=import-outside-toplevel
+    from gossamer import InvalidArgument  # pylint: disable=import-outside-toplevel
     from gossamer.torch import GossamerGroup, _group  # pylint: disable=import-outside-toplevel
 
     if not _group.HAS_BACKENDS:
@@ -226,6 +233,18 @@ def check_mixed(store, rank, size):
         work.wait()
         assert (value == size).all() and isinstance(dist.group.WORLD, GossamerGroup) == is_ours
         assert work.is_completed() == is_ours  # torch's own works do not tell
+        assert (gossamer.torch.communicator().rank, gossamer.torch.communicator().size) == (rank, size)
+        got = torch.zeros(3)
+        messages = [dist.P2POp(dist.irecv, got, (rank - 1) % size), dist.P2POp(dist.isend, value + rank, (rank + 1) % size)]
+        for work in dist.batch_isend_irecv(messages):
+            work.wait()
+        assert (got == size + (rank - 1) % size).all()
+        dist.group.WORLD._start_coalescing(torch.device("cpu"))
+        dist.all_reduce(got)
+        dist.group.WORLD._end_coalescing(torch.device("cpu")).wait()
+        assert (got == sum(size + other for other in range(size))).all()
+        if not is_ours:
+            refused((RuntimeError, InvalidArgument), "split", lambda: dist.split_group(split_ranks=[list(range(size))]))
         dist.barrier()
         dist.destroy_process_group()
 

@@ -165,7 +165,9 @@ def check_groups(rank, size):
         assert (comm.rank, comm.size) == ((0, 1) if rank == 0 else (size - 1 - rank, size - 1))
         comm.close()
         return
-    part = dist.split_group(split_ranks=parts)
+    part = dist.split_group(split_ranks=parts, timeout=datetime.timedelta(seconds=7))
+    for caller in (part, part._get_backend(torch.device("cpu"))):
+        assert caller._keywords(None)["timeout"] == 7
     assert dist.get_process_group_ranks(part) == parts[rank > 0] and part.rank() == (0 if rank == 0 else size - 1 - rank)
     tensor = torch.full((3,), float(rank))
     dist.all_reduce(tensor, group=part)

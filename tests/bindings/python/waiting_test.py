@@ -104,6 +104,16 @@ def threaded(comm):
         except gossamer.Aborted:
             errors.append("closed")
 
+    kept = twins[1].recv(np.zeros(1), twins[1].rank, persistent=True)
+    kept._operation.waiter = -1  # as when another thread waits in the library, which has completed it, and has not come back
+    try:
+        kept.free()
+        raise AssertionError("it was freed")
+    except gossamer.InvalidArgument as error:
+        assert "another thread" in str(error), error
+    kept._operation.waiter = 0
+    kept.free()
+
     thread = threading.Thread(target=stuck)
     thread.start()
     time.sleep(0.1)

@@ -63,6 +63,26 @@ def ranks_that_all_receive_first(rank):
     same(got, numbers(source, 100))
 
 
+def a_receive_that_is_asked_for_early(rank):
+    """It does not hold up one from another rank, which must come before."""
+    if rank.one_queue or rank.size < 3:
+        return
+    if rank.number == 0:
+        early, soon = room(100), room(100)
+        works = [dist.irecv(early, 1), dist.irecv(soon, 2)]
+        works[1].wait()
+        same(soon, numbers(2, 100))
+        rank.store.set("soon", "yes")
+        works[0].wait()
+        same(early, numbers(1, 100))
+    elif rank.number < 3:
+        if rank.number == 1:
+            rank.store.wait(["soon"])
+        dist.send(on_device(numbers(rank.number, 100)), 0)
+    dist.barrier()
+    rank.store.delete_key("soon")
+
+
 def receives_from_any_rank_name_it(rank):
     if rank.number == 0:
         for _ in range(1, rank.size):

@@ -181,6 +181,13 @@ def _failed(missing: Sequence[int]) -> str:
     return f"Rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))} failed to pass monitoredBarrier"
 
 
+class Defaults:
+    """What calls have that do not name it: of a group, and of the backend within it."""
+
+    def __init__(self) -> None:
+        self.timeout: Optional[float] = None
+
+
 class Collectives:
     """The calls that both kinds of groups share. Tensors that are not contiguous go by a copy. CUDA tensors are used in streams of the
     group: these wait for torch's current stream, and a work's wait() makes the current stream wait for them."""
@@ -188,12 +195,13 @@ class Collectives:
     _comm: Comm
     _completer: Completer
     _streams: Streams
+    _defaults: Defaults
 
     def _begin(self, comm: Comm, lender: "Optional[Collectives]" = None) -> None:
         self._comm = comm
         self._completer = Completer(comm) if lender is None else lender._completer
         self._streams = Streams() if lender is None else lender._streams
-        self._timeout: Optional[float] = None
+        self._defaults = Defaults() if lender is None else lender._defaults
         self._barriers = itertools.count()
         self._numbers = itertools.count(_FIRST_TENSOR)  # tensor numbers for hooks
         self._coalesced = threading.local()  # what this thread has started since _start_coalescing()
@@ -238,7 +246,7 @@ class Collectives:
         return GroupWork(self._completer, Pending(requests, [], finish))
 
     def _keywords(self, opts: Any) -> Dict[str, Any]:
-        timeout = seconds(getattr(opts, "timeout", None)) or self._timeout
+        timeout = seconds(getattr(opts, "timeout", None)) or self._defaults.timeout
         scale = scale_of(opts.reduceOp) if hasattr(opts, "reduceOp") else {}
         return {"async_op": True, **scale} if timeout is None else {"async_op": True, "timeout": timeout, **scale}
 
@@ -413,7 +421,7 @@ class Collectives:
     def send(self, tensors: Tensors, dst: int, tag: int = 0) -> GroupWork:
         return self._work([self._comm.send(as_moved(contiguous(tensors[0])), dst, tag, **self._keywords(None))], [])
 
-    @ordered(RECEIVES)
+    @ordered(RECEIVES, of_peer=True)
     def recv(self, tensors: Tensors, src: int, tag: int = 0) -> GroupWork:
         # Receives of a batch start behind its sends: where streams share one queue of the device, they would hold them up.
         if self._is_coalescing() and self._coalesced.receives is not None:
@@ -488,9 +496,11 @@ class Collectives:
 
     def set_timeout(self, timeout: Any) -> None:
         """Sets the timeout of later calls that name none."""
-        self._timeout = seconds(timeout)
+        self._defaults.timeout = seconds(timeout)
 
-    # Names of newer torch.
+    # Names of newer torch, and those that its C++ half looks for.
+    start_coalescing = _start_coalescing
+    end_coalescing = _end_coalescing
     all_gather_single = _allgather_base
     reduce_scatter_single = _reduce_scatter_base
     all_to_all_single = alltoall_base
@@ -553,7 +563,8 @@ class GossamerGroup(Collectives, _Group):  # type: ignore[misc]
 
 class GossamerBackend(Collectives, _Backend if HAS_BACKENDS else object):  # type: ignore[misc]
     """Gossamer as a backend of a group of torch: a group that has other backends beside, such as "cpu:gossamer,cuda:nccl", or a
-    GossamerGroup, which lends its completer and streams. torch hands the program works of its own, whose is_completed() stays False."""
+    GossamerGroup, which lends its completer, streams and defaults. torch hands the program works of its own, whose is_completed() stays
+    False."""
 
     def __init__(self, comm: Comm, lender: Optional[Collectives] = None) -> None:
         _Backend.__init__(self, comm.rank, comm.size)
@@ -564,13 +575,21 @@ class GossamerBackend(Collectives, _Backend if HAS_BACKENDS else object):  # typ
         if not getattr(self, "_is_lent", True):
             self.shutdown()
 
-    supports_splitting = True
-    supports_coalescing = True
+    # A group of several backends has torch's own calls for these, which want more of a backend than Python can give.
+    @property
+    def supports_splitting(self) -> bool:
+        """Whether the group has split_group() of ours."""
+        return self._is_lent
 
-    def split(self, store: Any, ranks: Sequence[int], opts: Any) -> "Optional[GossamerBackend]":  # pylint: disable=unused-argument
-        """Collective. A backend of some ranks, in their order, without meeting anew; None on the others. Parts do not overlap."""
-        comm = part_of(self._comm, ranks)
-        return None if comm is None else GossamerBackend(comm)
+    @property
+    def supports_coalescing(self) -> bool:
+        """Whether the group has _start_coalescing() of ours."""
+        return self._is_lent
+
+    @property
+    def options(self) -> Any:
+        """torch asks for them before it splits a group of several backends itself."""
+        raise InvalidArgument("split_group: a group of several backends, of which one is gossamer, cannot be split; call new_group()")
 
     def perform_nocolor_split(self, device: Any) -> None:
         """What torch calls of a rank that is in none of the groups which others make: these meet without it."""

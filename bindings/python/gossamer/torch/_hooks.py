@@ -19,10 +19,13 @@ def group_of(group: Any = None) -> Collectives:
     if group is None:
         group = dist.group.WORLD
     if not isinstance(group, Collectives) and hasattr(group, "_get_backend"):
+        whole = group
         for device in DEVICES:
             with contextlib.suppress(RuntimeError):  # the group has no backend for such tensors
-                found = group._get_backend(torch.device(device))
-                group = found if isinstance(found, Collectives) else group
+                found = whole._get_backend(torch.device(device))
+                if isinstance(found, Collectives):
+                    group = found
+                    break
     if not isinstance(group, Collectives):
         raise InvalidArgument("the group is not of backend gossamer; make it by init_process_group('gossamer')")
     return group

@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import threading
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, TypeVar, cast
+from typing import Any, Callable, Dict, Hashable, Iterator, List, Optional, Sequence, Tuple, TypeVar, cast
 
 import torch
 
@@ -86,14 +86,15 @@ class StreamPending(Pending):
 
 class Streams:
     """The streams of a group beside the program's own, so that operations go on while the program computes. Collectives follow each
-    other in one. Sends have another one and receives a third: two ranks may both receive before they send."""
+    other in one. Sends have another one, because two ranks may both receive before they send. Receives from each rank have one of
+    their own, and those from any rank: a program may ask early for a message that another rank's must come before."""
 
     def __init__(self) -> None:
-        self._made: Dict[Tuple[torch.device, str], Any] = {}
+        self._made: Dict[Tuple[torch.device, Hashable], Any] = {}
         self._lock = threading.Lock()
         self._this_thread = threading.local()
 
-    def of(self, device: torch.device, kind: str) -> Any:
+    def of(self, device: torch.device, kind: Hashable) -> Any:
         with self._lock:
             if (device, kind) not in self._made:
                 self._made[device, kind] = torch.cuda.Stream(device, priority=-1)
@@ -104,7 +105,7 @@ class Streams:
         return getattr(self._this_thread, "stream", None)
 
     @contextlib.contextmanager
-    def beside(self, device: torch.device, kind: str) -> Iterator[Any]:
+    def beside(self, device: torch.device, kind: Hashable) -> Iterator[Any]:
         """What this thread starts inside is a part of one of the group's streams, behind what its current stream has to do."""
         stream = self.of(device, kind)
         stream.wait_stream(torch.cuda.current_stream(device))
@@ -120,8 +121,9 @@ class Streams:
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def ordered(kind: str) -> Callable[[Method], Method]:
-    """Makes a method of Collectives take CUDA tensors, which it starts in the group's stream of a kind."""
+def ordered(kind: str, of_peer: bool = False) -> Callable[[Method], Method]:
+    """Makes a method of Collectives take CUDA tensors, which it starts in the group's stream of a kind, or of a kind and the rank that
+    its second argument names."""
 
     def decorate(method: Method) -> Method:
         @functools.wraps(method)
@@ -134,7 +136,7 @@ def ordered(kind: str) -> Callable[[Method], Method]:
             if device is None or device.type != "cuda":
                 return method(self, *arguments, **keywords)
             self._completer.look_after_streams()
-            with self._streams.beside(device, kind) as stream:
+            with self._streams.beside(device, (kind, arguments[1]) if of_peer else kind) as stream:
                 work = method(self, *arguments, **keywords)
                 for one in tensors:  # the allocator gives their memory to nobody else before the stream has passed
                     one.record_stream(stream)

@@ -20,6 +20,7 @@ from .._request import Request
 Finish = Optional[Callable[[], None]]
 
 _PAUSE = 0.001
+_LONGEST_PAUSE = 0.05  # until the leader finds what another thread has collected without telling
 
 
 def _own_references() -> int:
@@ -130,6 +131,7 @@ class GroupWork(Work):
         finally:
             if self.pending.is_waited_for():
                 self._completer.forget(self)
+            self._completer.look_again()
         return True
 
     def synchronize(self) -> None:
@@ -192,6 +194,12 @@ class _Futures:
             elif not self._is_coming:
                 self._find_leader()
 
+    def look_again(self) -> None:
+        """This thread may have collected operations that have just completed, so that the descriptor told the leader nothing."""
+        if self._waiting and self._is_led and os.getpid() == self._process:
+            with self._turn:
+                self._wake_leader()
+
     def _find_leader(self) -> None:
         """Lets another thread lead, when no thread does."""
         self._is_coming = True
@@ -241,7 +249,7 @@ class _Futures:
             if ended:
                 return ended
             is_timed = any(not request._operation.is_told for pending, _ in waiting for request in pending.requests)
-            ready = [descriptor for descriptor, _ in poll.poll(1000 * _PAUSE if is_timed else None)]
+            ready = [descriptor for descriptor, _ in poll.poll(1000 * (_PAUSE if is_timed else _LONGEST_PAUSE))]
             if self._reading in ready:
                 self._drain()
             elif ready:
@@ -374,6 +382,12 @@ class Completer:
             for request in pending.requests:
                 with contextlib.suppress(Error):
                     request.wait()
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Futures are done soon whose works this thread has waited for."""
+        if self._futures is not None:
+            self._futures.look_again()
 
     def close(self) -> None:
         """The communicator is closed, and every operation with it."""
