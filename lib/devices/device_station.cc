@@ -15,9 +15,13 @@ constexpr std::chrono::seconds kLongestCopy(10);
 } // namespace
 
 Result<std::shared_ptr<const QueuedCodec>> DeviceStation::codec(const std::string& spec) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = codecs_.find(spec); found != codecs_.end()) return found->second;
+  }
+  Result<std::shared_ptr<const QueuedCodec>> made = device.codec(spec);
   const std::lock_guard lock(mutex_);
-  const auto found = codecs_.find(spec);
-  return found != codecs_.end() ? found->second : codecs_.emplace(spec, device.codec(spec)).first->second;
+  return codecs_.emplace(spec, std::move(made)).first->second; // Of two threads that made it one keeps the other's.
 }
 
 void waitForCopy(DeviceEvent& event) {

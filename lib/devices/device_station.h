@@ -23,7 +23,8 @@ class DeviceStation {
         in(std::move(into_host)),
         out(std::move(out_of_host)) {}
 
-  /// As Device::codec(), which is asked once for each spec. Thread-safe.
+  /// As Device::codec(), which is asked at the first call for a spec, without a lock: that may take long, or wait for
+  /// streams of the device. Thread-safe.
   Result<std::shared_ptr<const QueuedCodec>> codec(const std::string& spec);
 
   Device& device;

@@ -64,6 +64,10 @@ Status Devices::prepare(int ordinal, void* stream) {
   return callers ? status : Status::ok();
 }
 
+void Devices::prepareCodec(int ordinal, const std::string& spec) {
+  if (const Result<DeviceStation*> opened = station(ordinal); opened.isOk()) (void)opened.value()->codec(spec);
+}
+
 void Devices::holdOnLoop(std::shared_ptr<StreamGate> gate, std::uint32_t context) {
   held_.push_back({std::move(gate), context, Clock::now() + hold_, false});
 }

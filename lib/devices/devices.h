@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "devices/device_station.h"
@@ -37,6 +38,9 @@ class Devices {
   /// caller's alone, such as a stream that is being captured. A device that has failed is left to the call's start, by
   /// which the other ranks hear of it.
   Status prepare(int ordinal, void* stream);
+  /// Makes the device's codec of a spec, if it has one: calls do so before they take the engine's lock, because to load
+  /// kernels may wait for streams that the engine lets go on.
+  void prepareCodec(int ordinal, const std::string& spec);
   /// The calling thread's current device.
   Result<Device*> current() { return provider_->current(); }
 

@@ -8,6 +8,8 @@
 
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
+
+#include "compressors/cuda/kernels/kernel_list.h"
 #else
 #include <vector>
 #endif
@@ -33,6 +35,10 @@ __global__ void __launch_bounds__(kBlockWarps* kWarpLanes, kResidentOf<Body>)
     Body::run(job, warp, shared);
   }
 }
+
+/// Listed as the library is loaded, because launch() names it.
+template <typename Body>
+inline const bool kIsListed = listKernel(reinterpret_cast<const void*>(&runWarps<Body>));
 #endif
 
 /// `shared_bytes`, a multiple of 16, are each warp's own. Returns CUDA's error code, 0 for none.
@@ -43,6 +49,9 @@ int launch(const typename Body::Job& job, std::size_t shared_bytes, Stream strea
     return 0;
   }
 #if defined(__CUDACC__)
+  if (!kIsListed<Body>) {
+    return static_cast<int>(cudaErrorInitializationError);
+  }
   const auto blocks = static_cast<unsigned>((warps + kBlockWarps - 1) / kBlockWarps);
   auto each_shared = static_cast<unsigned>(shared_bytes);
   void* arguments[] = {const_cast<typename Body::Job*>(&job), &each_shared};

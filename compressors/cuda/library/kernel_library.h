@@ -25,7 +25,8 @@ class KernelCodec {
 /// The library and the provider that loads it must come from one build.
 struct KernelLibrary {
   const char* version; ///< kDevicePlugVersion of the library.
-  /// As Device::codec().
+  /// As Device::codec(), for the calling thread's current device. Loads all kernels there, so that no launch does; also
+  /// GOSS_ERR_UNSUPPORTED where one cannot run on it.
   Result<std::unique_ptr<const KernelCodec>> (*makeCodec)(std::string_view spec);
 };
 

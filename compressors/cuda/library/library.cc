@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compressors/cuda/codecs/device_catalogue.h"
+#include "compressors/cuda/kernels/kernel_list.h"
 #include "compressors/cuda/library/kernel_library.h"
 
 namespace goss::compressors::cuda {
@@ -32,6 +33,11 @@ Result<std::unique_ptr<const KernelCodec>> makeLibraryCodec(std::string_view spe
   if (!made.isOk()) return made.status();
   if (!made.value()->fixedBytes() || !made.value()->host().traits().fixed_size)
     return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("payloads of codec '{}' have no fixed length", spec));
+  if (const int code = loadKernels(); code != 0)
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("codec '{}': CUDA cannot run the kernels on this device: error {}; "
+                                     "cudaGetErrorString() says what it means",
+                                     spec, code));
   return std::unique_ptr<const KernelCodec>(std::make_unique<LibraryCodec>(made.take()));
 }
 

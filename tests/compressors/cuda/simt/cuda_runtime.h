@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -24,7 +25,7 @@
 
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
-enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation };
+enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation, cudaErrorInitializationError };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 struct cudaDeviceProp {
   char name[256];
@@ -78,9 +79,20 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEv
   return cudaSuccess;
 }
 
+struct cudaFuncAttributes {};
+/// Kernels that were asked about, and so are loaded. From the first one on no other can be launched.
+inline std::set<const void*> cuda_loaded_kernels;
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void* kernel) {
+  cuda_loaded_kernels.insert(kernel);
+  return cudaSuccess;
+}
+
 template <typename... Parameters>
 cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, void** arguments,
                              std::size_t shared_bytes, cudaStream_t) {
+  if (!cuda_loaded_kernels.empty() && !cuda_loaded_kernels.contains(reinterpret_cast<const void*>(kernel))) {
+    return cudaErrorInitializationError;
+  }
   const auto call = [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     kernel(*static_cast<std::remove_const_t<Parameters>*>(arguments[kIndex])...);
   };
