@@ -43,6 +43,8 @@ struct DeviceBuffers {
   int device = -1; ///< Ordinal; -1: none does.
   bool input = false;
   bool output = false;
+  bool pinned_input = false; ///< The input is pinned memory of the host, which `stream` copies as it does a device's.
+  bool pinned_output = false;
   bool ordered = false;   ///< The call is a part of `stream`'s work; else the buffers are ready.
   bool grouped = false;   ///< Gates of `stream` follow when the caller's group of calls ends.
   void* stream = nullptr; ///< The caller's.

@@ -52,11 +52,12 @@ Result<Places> findPlaces(const char* function, World& world, const CallBuffers&
   const auto [first, second] = found.value();
   if (first >= 0 && second >= 0 && first != second)
     return refuse(function, "the buffers lie on two devices; copy one of them to the other's");
-  Places places{std::max({first, second, kHost}), {first != kHost, second != kHost}};
+  Places places{
+      std::max({first, second, kHost}), {first != kHost, second != kHost}, {first == kPinned, second == kPinned}};
   if (places.device < 0) {
     if (use.stream == nullptr) return places;
-    const bool pinned = first == kPinned || second == kPinned;
-    if (!use.empty && !pinned) return refuse(function, "options.stream is set for buffers in host memory; pass NULL");
+    if (!use.empty && !places.is_pinned[0] && !places.is_pinned[1])
+      return refuse(function, "options.stream is set for buffers in host memory; pass NULL");
     const Result<Device*> current = devices.current();
     if (!current.isOk()) return current.status();
     places.device = current.value()->ordinal();

@@ -21,8 +21,9 @@ struct StreamUse {
 
 /// Where a call's buffers lie.
 struct Places {
-  int device = -1; ///< -1: all is host memory, and there is no stream.
-  std::array<bool, 2> is_device{};
+  int device = -1;                 ///< -1: all is host memory, and there is no stream.
+  std::array<bool, 2> is_device{}; ///< Also of pinned memory in a stream.
+  std::array<bool, 2> is_pinned{}; ///< In a stream alone.
 };
 
 /// Opens the device, too. Errors: GOSS_ERR_UNSUPPORTED, with what to do; the provider's.

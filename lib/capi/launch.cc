@@ -33,11 +33,17 @@ Status findDevice(const Common& common, const Options& options, Call& call) {
   if (!call.device.any()) return Status::ok();
   call.device.input = places.value().is_device[0];
   call.device.output = places.value().is_device[1];
+  call.device.pinned_input = places.value().is_pinned[0];
+  call.device.pinned_output = places.value().is_pinned[1];
   if (call.codecs != nullptr && call.codecs->multiPhase()) {
     return Status::error(GOSS_ERR_UNSUPPORTED,
                          fmt::format("{}: this codec does not take device memory; choose another codec, or copy the "
                                      "buffers to the host",
                                      common.function));
+  }
+  if (call.codecs != nullptr && call.dtype == GOSS_FLOAT32) {
+    for (const Compression* one : {&call.codecs->contribution, &call.codecs->result})
+      common.comm->communicator->world().devices().prepareCodec(call.device.device, one->codec->spec());
   }
   call.device.ordered = options.stream != nullptr;
   call.device.grouped = call.device.ordered && Group::ofThisThread().open();

@@ -275,9 +275,10 @@ goss_status goss_start(goss_request_t request) {
     goss::Operation& operation = *toOperation(request);
     goss::Requests& requests = goss::Communicator::of(operation).requests();
     goss::StreamOrdered* const ordered = operation.streamOrdered();
-    if (ordered == nullptr) return requests.restart(operation);
+    const bool in_group = Group::ofThisThread().open();
+    if (ordered == nullptr) return requests.restart(operation, in_group);
     if (Status status = ordered->prepare(); !status.isOk()) return status;
-    if (Status status = requests.restart(operation); !status.isOk()) return status;
+    if (Status status = requests.restart(operation, in_group); !status.isOk()) return status;
     if (!ordered->isEnqueuing()) return requests.finish(operation, nullptr); // It failed as it started.
     enqueue(operation);
     return Status::ok();

@@ -16,7 +16,7 @@ bool isEnqueuing(Operation& operation) {
 
 } // namespace
 
-Status Requests::restart(Operation& operation) {
+Status Requests::restart(Operation& operation, bool in_group) {
   auto lock = operations_.engine().enter();
   if (!operation.persistent) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT, "goss_start: the request is not persistent; pass GOSS_PERSISTENT");
@@ -27,6 +27,8 @@ Status Requests::restart(Operation& operation) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          "goss_start: the request was started and not waited for since; wait for it first");
   }
+  if (StreamOrdered* const ordered = operation.streamOrdered(); ordered != nullptr && in_group)
+    ordered->joinGroupOnLoop();
   return operations_.launchOnLoop(operation);
 }
 

@@ -23,8 +23,8 @@ class Requests {
   Requests(OperationTable& operations, Messenger& messages, CollectiveRunner& collectives)
       : operations_(operations), messages_(messages), collectives_(collectives) {}
 
-  /// Starts an inactive persistent operation.
-  Status restart(Operation& operation);
+  /// Starts an inactive persistent operation; `in_group`: the calling thread has an open group.
+  Status restart(Operation& operation, bool in_group);
   /// Takes over an operation that is a part of its caller's stream, for which nobody will wait. Returns its failure, if
   /// it has failed already.
   Status detach(Operation& operation);

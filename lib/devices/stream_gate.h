@@ -18,7 +18,9 @@ namespace goss {
 /// waits at the slot's gate until the host opens that, does phase 1, and so on; the last phase brings the results out,
 /// and the slot's next fragment arrives. All of this is enqueued at the call, on the caller's own stream, in an order
 /// that is right even where all streams are one queue of the hardware: whatever a gate waits for stands before it, here
-/// or in a stream of another rank that enqueues the phases of a schedule in the same order.
+/// or in a stream of another rank that enqueues the phases of a schedule in the same order. In a group of calls, which
+/// ranks may make in different orders, there are two phases alone: a gate waits for what arrives at other ranks, and
+/// all that arrives stands before the group's first gate.
 ///
 /// A call that fails does not let its stream go on with old numbers in the outputs: the gates stay closed, until
 /// tryGiveUp() fills the results with NaN and opens all of them.

@@ -3,6 +3,7 @@
 #define GOSS_LIB_DEVICES_STREAM_ORDERED_H_
 
 #include "gossamer/status.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -13,6 +14,9 @@ class StreamOrdered {
   virtual ~StreamOrdered() = default;
   /// Before the start: Devices::prepare().
   [[nodiscard]] virtual Status prepare() = 0;
+  /// Before the start, if it is in an open group of calls, and the call may have been made outside one: a persistent
+  /// one. It stays so. With the engine's lock.
+  virtual void joinGroupOnLoop() GOSS_ON_LOOP {}
   /// Enqueues the first part: what comes from the caller's buffers.
   virtual void enqueueArrivals() = 0;
   /// Enqueues the rest; in a group of calls, after the first parts of all of them.

@@ -59,7 +59,13 @@ bool EdgeCodec::bind(const Schedule& schedule, const Call& call, Devices& device
   schedule_ = &schedule;
   call_ = &call;
   factor_ = call.op == GOSS_AVG ? 1.0f / static_cast<float>(schedule.size) : 1.0f;
-  is_bound_ = planEdge(schedule, {call.device.input, call.device.output, sums && factor_ != 1}, plan_);
+  const DeviceBuffers& device = call.device;
+  const EdgeBuffers buffers{device.input && !device.pinned_input, device.output && !device.pinned_output,
+                            sums && factor_ != 1};
+  const bool any = planEdge(schedule, buffers, plan_);
+  // Calls of a group have no order that all ranks agree on. Whatever a gate waits for must stand before all gates of
+  // the group, as first phases do; a phase between the first and the last would stand behind gates of other calls.
+  is_bound_ = any && !(device.grouped && plan_.phases.size() > 2);
   return is_bound_;
 }
 

@@ -33,7 +33,7 @@ struct EdgeFragment {
 class EdgeCodec {
  public:
   /// Whether steps of the call run on the device. They do where it has kernels of both codecs, nothing else makes the
-  /// call stage its buffers (whyStaged()), and the numbers are float32.
+  /// call stage its buffers (whyStaged()), and the numbers are float32; in a group of calls where two phases suffice.
   bool bind(const Schedule& schedule, const Call& call, Devices& devices);
   /// None does.
   void unbind() { is_bound_ = false; }

@@ -51,6 +51,28 @@ void stageInput(const Call& call, int rank, std::byte* to) {
   }
 }
 
+/// Of a call that runs a schedule: pinned and device memory that its largest fragment takes.
+StreamGate::Shape shapeOfFragments(const Plan& plan, const Call& call, const EdgeCodec& edge) {
+  StreamGate::Shape shape;
+  shape.fragments = plan.fragments;
+  StagedSlots slots;
+  for (std::uint32_t fragment = 0; fragment < shape.fragments; ++fragment) {
+    const schedule::Layout layout(*plan.schedule, call.shape, fragment, plan.fragments);
+    slots.lay(*plan.schedule, layout, call, edge.plan());
+    shape.slot_bytes = std::max(shape.slot_bytes, slots.bytes());
+    if (edge.isBound()) shape.memory_bytes = std::max(shape.memory_bytes, edge.memoryBytes(layout, slots));
+  }
+  return shape;
+}
+
+/// Counts as if the bytes had gone to each other rank in a message.
+void countBoardBytesOnLoop(const RunEnvironment& environment, const BoardCollective& work) GOSS_ON_LOOP {
+  const auto others = static_cast<std::uint64_t>(environment.group.size() - 1);
+  goss_counters& counters = environment.operations.counters();
+  counters.wire_bytes_sent += work.posts * others;
+  counters.wire_bytes_received += work.posts * others;
+}
+
 } // namespace
 
 Execution::Execution(const RunEnvironment& environment, std::shared_ptr<const Plan> plan)
@@ -67,7 +89,12 @@ Execution::Execution(const RunEnvironment& environment, std::shared_ptr<const Pl
   context_->pace_bytes_per_s = plan_->pace_bytes_per_s;
 }
 
-void Execution::makeRuns() {
+/// `encodes`: steps run on the device, if they may.
+void Execution::bindRuns(bool encodes) {
+  if (!encodes || !edge_.bind(*plan_->schedule, call_, environment_.devices)) edge_.unbind();
+  context_->edge = edge_.isBound() ? &edge_ : nullptr;
+  edge_bytes_ = edge_.isBound() ? shapeOfFragments(*plan_, call_, edge_).memory_bytes : 0;
+  ++context_->binding;
   std::uint32_t window = std::max(1u, plan_->window);
   if (call_.device.any()) window += kFragmentsUnderWay;
   // A gate in one call of a group must not keep back what another needs.
@@ -108,9 +135,10 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   const BoardChannel* channel = environment_.boards;
   // Phases begin when the ones before have ended: on the board they would have no place that all ranks agree on.
   on_board_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
-  context_->binding = binding_ = binding;
+  binding_ = binding;
   if (on_board_) {
     edge_.unbind();
+    edge_bytes_ = 0;
     context_->edge = nullptr;
     channel->bind(work_, call);
     if (call.device.any()) {
@@ -120,8 +148,7 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
     lanes_ = 1;
     return;
   }
-  context_->edge = edge_.bind(*plan_->schedule, call_, environment_.devices) ? &edge_ : nullptr;
-  makeRuns();
+  bindRuns(true);
   const bool scales = schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM;
   needs_staging_ = !call.device.input && (call.staged_input || scales); // Device buffers are staged as they arrive.
   if (needs_staging_) staged_.resize(call.inputSpanElems(environment_.group.rank()) * call.shape.element_bytes);
@@ -150,7 +177,7 @@ bool Execution::tryRunOnLoop(int looks) {
   const BoardChannel::Outcome outcome = channel.advance(work_, looks);
   if (!had_written && work_.number != 0) channel.wakeOthers();
   if (outcome != BoardChannel::Outcome::done) return false;
-  countBoardBytesOnLoop();
+  countBoardBytesOnLoop(environment_, work_);
   return true;
 }
 
@@ -161,7 +188,7 @@ void Execution::advanceOnBoardOnLoop() {
   const BoardChannel::Outcome outcome = channel.advance(work_);
   if (!had_written && work_.number != 0) channel.wakeOthers();
   if (outcome == BoardChannel::Outcome::done) {
-    countBoardBytesOnLoop();
+    countBoardBytesOnLoop(environment_, work_);
     leaveBoardOnLoop();
     if (passage_.hasStage()) return passOnLoop(true);
     environment_.operations.completeOnLoop(*this, Status::ok());
@@ -178,14 +205,6 @@ void Execution::leaveBoardOnLoop() {
   queued_ = false;
   Operation* next = environment_.boards->leave(*this);
   if (next != nullptr) environment_.engine.active().markDirty(*next);
-}
-
-/// Counts as if the bytes had gone to each other rank in a message.
-void Execution::countBoardBytesOnLoop() {
-  const auto others = static_cast<std::uint64_t>(environment_.group.size() - 1);
-  goss_counters& counters = environment_.operations.counters();
-  counters.wire_bytes_sent += work_.posts * others;
-  counters.wire_bytes_received += work_.posts * others;
 }
 
 std::string Execution::describe() const {
@@ -361,44 +380,46 @@ StreamGate::Work Execution::streamWork() const {
   };
 }
 
-Status Execution::openGate(DeviceStation& station) {
-  StreamGate::Shape shape;
-  shape.fragments = on_board_ ? 1 : plan_->fragments;
-  shape.slots = lanes_;
-  shape.gates = edge_.phases() - 1;
-  if (on_board_) shape.slot_bytes = passage_.slots().bytes();
-  StagedSlots slots;
-  for (std::uint32_t fragment = 0; !on_board_ && fragment < shape.fragments; ++fragment) {
-    const schedule::Layout layout(*plan_->schedule, call_.shape, fragment, plan_->fragments);
-    slots.lay(*plan_->schedule, layout, call_, edge_.plan());
-    shape.slot_bytes = std::max(shape.slot_bytes, slots.bytes());
-    if (edge_.isBound()) shape.memory_bytes = std::max(shape.memory_bytes, edge_.memoryBytes(layout, slots));
-  }
-  auto made = StreamGate::make(station, call_.device.stream, shape);
-  if (made.isOk()) gate_ = made.take();
-  return made.status();
-}
-
 Status Execution::openStages() {
   if (!call_.device.any()) {
     stages_.clear();
-  } else {
-    const Result<DeviceStation*> station = environment_.devices.station(call_.device.device);
-    if (!station.isOk()) return station.status();
-    if (call_.device.ordered) {
-      if (Status status = openGate(*station.value()); !status.isOk()) return status;
-      stages_.clear();
+    return Status::ok();
+  }
+  const Result<DeviceStation*> station = environment_.devices.station(call_.device.device);
+  if (!station.isOk()) return station.status();
+  const Status status = openStagesOf(*station.value());
+  if (status.kind() != GOSS_ERR_RESOURCE || !edge_.isBound()) return status;
+  // The device has no memory for payloads: the call is staged, until it is bound anew.
+  stages_.clear();
+  bindRuns(false);
+  return openStagesOf(*station.value());
+}
+
+Status Execution::openStagesOf(DeviceStation& station) {
+  if (call_.device.ordered) {
+    StreamGate::Shape shape;
+    if (on_board_) {
+      shape.slot_bytes = passage_.slots().bytes();
+    } else {
+      shape = shapeOfFragments(*plan_, call_, edge_);
     }
-    while (stages_.size() < lanes_) {
-      if (call_.device.ordered) {
-        stages_.push_back(
-            std::make_unique<GatedStage>(gate_, static_cast<std::uint32_t>(stages_.size()), edge_.phases()));
-        continue;
-      }
-      Result<std::unique_ptr<Stage>> stage = WaitedStage::make(*station.value());
-      if (!stage.isOk()) return stage.status();
-      stages_.push_back(stage.take());
-    }
+    shape.slots = lanes_;
+    shape.gates = edge_.phases() - 1;
+    auto gate = StreamGate::make(station, call_.device.stream, shape);
+    if (!gate.isOk()) return gate.status();
+    gate_ = gate.take();
+    stages_.clear();
+    for (std::uint32_t i = 0; i < lanes_; ++i)
+      stages_.push_back(std::make_unique<GatedStage>(gate_, i, edge_.phases()));
+    return Status::ok();
+  }
+  while (stages_.size() < lanes_) {
+    Result<std::unique_ptr<Stage>> stage = WaitedStage::make(station);
+    if (!stage.isOk()) return stage.status();
+    stages_.push_back(stage.take());
+  }
+  for (std::uint32_t i = 0; edge_bytes_ > 0 && i < lanes_; ++i) {
+    if (const Status status = stages_[i]->deviceMemory(edge_bytes_).status(); !status.isOk()) return status;
   }
   return Status::ok();
 }
@@ -441,6 +462,12 @@ void Execution::endEnqueuing(const Status& status) {
 }
 
 Status Execution::prepare() { return environment_.devices.prepare(call_.device.device, call_.device.stream); }
+
+void Execution::joinGroupOnLoop() {
+  if (bound_.device.grouped) return;
+  bound_.device.grouped = call_.device.grouped = true;
+  if (!on_board_) bindRuns(true);
+}
 
 void Execution::enqueueArrivals() {
   if (!isEnqueuing()) return;

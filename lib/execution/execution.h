@@ -58,6 +58,7 @@ class Execution final : public Operation, public StreamOrdered {
 
   [[nodiscard]] StreamOrdered* streamOrdered() override { return call_.device.ordered ? this : nullptr; }
   [[nodiscard]] Status prepare() override;
+  void joinGroupOnLoop() GOSS_ON_LOOP override;
   void enqueueArrivals() override;
   void enqueueGates() override;
   [[nodiscard]] bool isEnqueuing() const override { return gate_ != nullptr && !gate_->isEnqueued(); }
@@ -75,8 +76,9 @@ class Execution final : public Operation, public StreamOrdered {
   [[nodiscard]] std::uint64_t encodingsLeft(bool of_sum) const override;
 
  private:
-  void makeRuns();
+  void bindRuns(bool encodes);
   Status openStages() GOSS_ON_LOOP;
+  Status openStagesOf(DeviceStation& station) GOSS_ON_LOOP;
   [[nodiscard]] Stage* stageOf(std::uint32_t fragment) const {
     return stages_.empty() ? nullptr : stages_[fragment % lanes_].get();
   }
@@ -85,12 +87,10 @@ class Execution final : public Operation, public StreamOrdered {
   void passOnLoop(bool has_results) GOSS_ON_LOOP;
   /// What the caller's stream does in the phases of each fragment.
   [[nodiscard]] StreamGate::Work streamWork() const;
-  Status openGate(DeviceStation& station);
   void endEnqueuing(const Status& status);
   void failOnLoop() GOSS_ON_LOOP;
   void advanceOnBoardOnLoop() GOSS_ON_LOOP;
   void leaveBoardOnLoop() GOSS_ON_LOOP;
-  void countBoardBytesOnLoop() GOSS_ON_LOOP;
 
   const RunEnvironment& environment_;
   std::shared_ptr<const Plan> plan_;
@@ -110,6 +110,7 @@ class Execution final : public Operation, public StreamOrdered {
   std::vector<std::byte> staged_;
   CodecWork codec_;                        ///< Of compressed calls.
   EdgeCodec edge_;                         ///< Of compressed calls with device buffers.
+  std::size_t edge_bytes_ = 0;             ///< Device memory that its largest fragment takes.
   std::vector<std::unique_ptr<Run>> runs_; ///< Empty while it has run on the board alone.
   std::uint32_t lanes_ = 0;                ///< Runs of this call: fragments in flight.
   /// By run, for device buffers: fragment f goes through stage f % lanes_.

@@ -42,7 +42,7 @@ struct RunContext {
   std::uint64_t draw = 0;             ///< For compressed calls: the operation's number in random streams.
   std::uint64_t pace_bytes_per_s = 0; ///< Pace to each peer.
   bool streams = false;               ///< The result is larger than the caches.
-  std::uint64_t binding = 0;          ///< Changes with every bind().
+  std::uint64_t binding = 0;          ///< Changes whenever slots may lie elsewhere.
   CodecWork* codec = nullptr;         ///< For compressed calls; all runs of the execution share it.
   const EdgeCodec* edge = nullptr;    ///< Null: no step runs on the device.
   RunOutcome outcome;                 ///< Written by all runs of the execution.

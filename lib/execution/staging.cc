@@ -23,6 +23,15 @@ Result<std::byte*> atLeast(BlockPool& pool, BlockPool::Lease& memory, std::size_
   return memory.data();
 }
 
+/// Enqueues, and records `event` behind it. Also behind a part of it, where the rest was refused: who withdraws the
+/// call waits for that part.
+template <typename Enqueue>
+Status enqueueAndRecord(DeviceQueue& queue, DeviceEvent& event, Enqueue enqueue) {
+  const Status enqueued = enqueue();
+  const Status recorded = queue.record(event);
+  return enqueued.isOk() ? recorded : enqueued;
+}
+
 } // namespace
 
 void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call,
@@ -207,21 +216,18 @@ Result<std::byte*> WaitedStage::deviceMemory(std::size_t bytes) {
 /// wait for each other.
 Status WaitedStage::start(const StageWork& work, std::uint32_t) {
   DeviceQueue& queue = work.comesToHost() ? *station_.in : *station_.out;
-  if (Status status = work.enqueue(queue); !status.isOk()) return status;
-  return queue.record(*worked_);
+  return enqueueAndRecord(queue, *worked_, [&] { return work.enqueue(queue); });
 }
 
 Status WaitedStage::bringIn(std::uint32_t, const StagedSlots& slots) {
   slots.copies(memory_.data(), copies_);
   if (copies_.in.empty()) return Status::ok();
-  if (Status status = station_.in->copy(copies_.in); !status.isOk()) return status;
-  return station_.in->record(*arrived_);
+  return enqueueAndRecord(*station_.in, *arrived_, [this] { return station_.in->copy(copies_.in); });
 }
 
 Status WaitedStage::bringOut() {
   if (copies_.out.empty()) return Status::ok();
-  if (Status status = station_.out->copy(copies_.out); !status.isOk()) return status;
-  return station_.out->record(*left_);
+  return enqueueAndRecord(*station_.out, *left_, [this] { return station_.out->copy(copies_.out); });
 }
 
 void WaitedStage::withdraw() {

@@ -18,7 +18,7 @@ inline constexpr Way kWays[] = {Way::blocking, Way::requested, Way::persistent, 
 /// step.
 bool check(goss_comm_t comm, DeviceRank& device, Case test, int rank, int ranks, Way way);
 
-/// Calls what `test`, which names a codec, says: with host buffers on `other`, and with device buffers on `comm`; both
+/// Calls what `test`, which names a codec, says: with host buffers on `other`, and as `way` says on `comm`; both
 /// communicators have made the same calls so far. False when they do not end in the same way, with the same bytes: the
 /// caller gives up. Counts comparisons; what the library refuses, it must refuse in both.
 bool checkCompressed(goss_comm_t comm, goss_comm_t other, DeviceRank& device, Case test, int rank, int ranks, Way way,

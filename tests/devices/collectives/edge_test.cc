@@ -8,6 +8,7 @@
 #include <cmath>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/devices/collectives/device_rank.h"
@@ -36,7 +37,7 @@ class Crossing : public testing::TestWithParam<std::tuple<bool, std::string, int
     std::uint64_t to_device = 0;
     std::uint64_t sent = 0;
   };
-  static Bytes measure(const std::string& codec) {
+  static Bytes measure(const std::string& codec, const char* return_codec = nullptr) {
     const bool ordered = std::get<0>(GetParam());
     const int ranks = std::get<2>(GetParam());
     Copied before;
@@ -50,7 +51,8 @@ class Crossing : public testing::TestWithParam<std::tuple<bool, std::string, int
       together.arrive_and_wait();
       if (rank == 0) before = copiedBytes();
       together.arrive_and_wait();
-      const goss_options how = options(device, ordered, codec.c_str());
+      goss_options how = options(device, ordered, codec.c_str());
+      how.return_codec = return_codec;
       EXPECT_OK(goss_all_reduce(comm, memory, memory, kElems, GOSS_FLOAT32, GOSS_AVG, &how, nullptr));
       EXPECT_TRUE(device.synchronize());
       together.arrive_and_wait();
@@ -79,6 +81,16 @@ TEST_P(Crossing, IsPayloadsAlone) {
   EXPECT_LE(static_cast<double>(bytes.to_device) / vectors, 2.0 * (ranks - 1) / ranks * ratio * 1.05);
 }
 
+/// Of n ranks each encodes n - 1 of n chunks with the one codec, and the sum of one with the other.
+TEST_P(Crossing, IsPayloadsOfTwoCodecs) {
+  const auto& [ordered, codec, ranks] = GetParam();
+  const Bytes bytes = measure(codec, "bf16");
+  const double vectors = 4.0 * kElems * ranks;
+  const double ratio = ((codec == "sign" ? 1.0 / 32 : 1.0 / 4) * (ranks - 1) + 1.0 / 2) / ranks;
+  EXPECT_GE(static_cast<double>(bytes.to_host) / vectors, ratio * 0.95);
+  EXPECT_LE(static_cast<double>(bytes.to_host) / vectors, ratio * 1.05);
+}
+
 TEST_P(Crossing, IsNumbersWhereTheCodecHasNoKernels) {
   const int ranks = std::get<2>(GetParam());
   const Bytes bytes = measure("lossless");
@@ -92,6 +104,75 @@ INSTANTIATE_TEST_SUITE_P(All, Crossing,
                            return (std::get<0>(tested.param) ? "ordered_" : "waited_") + std::get<1>(tested.param) +
                                   "_" + std::to_string(std::get<2>(tested.param));
                          });
+
+std::vector<float> valuesOf(int rank) {
+  std::vector<float> values(kCount);
+  for (std::size_t i = 0; i < kCount; ++i)
+    values[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 13) % 101) - 50.5F;
+  return values;
+}
+
+/// The average of the ranks' values, with host buffers.
+std::vector<std::byte> averageOnHost(goss_comm_t comm, int rank, goss_options how) {
+  std::vector<float> values = valuesOf(rank);
+  how.stream = nullptr;
+  EXPECT_OK(goss_all_reduce(comm, values.data(), values.data(), kCount, GOSS_FLOAT32, GOSS_AVG, &how, nullptr));
+  return bytesOf(values);
+}
+
+/// Sums are decoded from payloads of one codec and encoded by another.
+TEST(EdgeOfTwoCodecs, HasTheBitsOfHostBuffers) {
+  runDeviceRanks({"shm", 3}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    for (const auto& [codec, return_codec] : {std::pair("int8", "bf16"), std::pair("bf16", "sign")}) {
+      for (const bool ordered : {false, true}) {
+        auto* memory = device.memory(kBytes);
+        goss_options how = options(device, ordered, codec);
+        how.return_codec = return_codec;
+        const std::vector<std::byte> expected = averageOnHost(comm, rank, how);
+        device.enqueueToDevice(bytesOf(valuesOf(rank)));
+        ASSERT_TRUE(ordered || device.synchronize());
+        ASSERT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_AVG, &how, nullptr));
+        device.enqueueToHost(kBytes);
+        ASSERT_TRUE(device.synchronize());
+        EXPECT_EQ(device.fetched(kBytes), expected) << codec << ", " << return_codec << (ordered ? " in a stream" : "");
+      }
+    }
+  });
+}
+
+/// Which of a call's buffers are pinned memory of the host, where codecs of the device must not work.
+class PinnedEdge : public testing::TestWithParam<std::tuple<bool, bool>> {};
+
+TEST_P(PinnedEdge, HasTheBitsOfHostBuffers) {
+  runDeviceRanks({"shm", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    const auto [pinned_input, pinned_output] = GetParam();
+    const auto block = device.at(0).allocate(MemoryKind::pinned, 2 * kBytes);
+    ASSERT_TRUE(block.isOk());
+    auto* pinned = block.value()->data();
+    auto* memory = device.memory(2 * kBytes);
+    auto* input = pinned_input ? pinned : memory;
+    for (const bool in_place : {false, true}) {
+      if (in_place && pinned_input != pinned_output) continue;
+      auto* output = in_place ? input : (pinned_output ? pinned : memory) + kBytes;
+      const goss_options how = options(device, true, "int8");
+      const std::vector<std::byte> expected = averageOnHost(comm, rank, how);
+      const std::vector<std::byte> values = bytesOf(valuesOf(rank));
+      std::copy(values.begin(), values.end(), pinned);
+      device.enqueueToDevice(values);
+      ASSERT_OK(goss_all_reduce(comm, input, output, kCount, GOSS_FLOAT32, GOSS_AVG, &how, nullptr));
+      device.enqueueToHost(2 * kBytes);
+      ASSERT_TRUE(device.synchronize());
+      const std::vector<std::byte> fetched = device.fetched(2 * kBytes);
+      const std::byte* result = pinned_output ? output : fetched.data() + (output - memory);
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), result)) << (in_place ? "in place" : "out of place");
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PinnedEdge, testing::Combine(testing::Bool(), testing::Bool()), [](const auto& tested) {
+  return std::string(std::get<0>(tested.param) ? "pinned" : "device") + "_to_" +
+         (std::get<1>(tested.param) ? "pinned" : "device");
+});
 
 /// Whether the calls are in streams, and which job of the device fails.
 class FailingEdge : public testing::TestWithParam<std::tuple<bool, int>> {};
@@ -149,18 +230,31 @@ TEST_P(ForsakenEdge, LeavesNoNumbers) {
 INSTANTIATE_TEST_SUITE_P(All, ForsakenEdge, testing::Values("int8", "sign", "bf16", "natural", "int4"),
                          [](const auto& tested) { return tested.param; });
 
-/// The device has no memory for payloads.
-TEST(EdgeWithoutMemory, FailsAllRanks) {
+/// The device has no memory for payloads: numbers cross.
+TEST(EdgeWithoutMemory, IsStaged) {
   if (!testsStandin()) return; // `threads` has all of the host's memory.
   const MachineSetup machine{.standin = [](standin::Settings& settings) { settings.memory_bytes = kMostBytes + 4096; }};
   for (const bool ordered : {false, true}) {
+    std::barrier<> together(2);
     runDeviceRanks({"shm", 2, machine}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
       auto* memory = device.memory(kBytes);
       const goss_options how = options(device, ordered, "int8");
-      (void)goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &how, nullptr);
-      const auto [failure, text] = failureOf(comm);
-      EXPECT_EQ(failure, GOSS_ERR_RESOURCE) << "on rank " << rank << ": " << text;
-      EXPECT_THAT(text, testing::HasSubstr("no memory for"));
+      const std::vector<std::byte> expected = averageOnHost(comm, rank, how);
+      for (int i = 0; i < 2; ++i) {
+        device.enqueueToDevice(bytesOf(valuesOf(rank)));
+        ASSERT_TRUE(device.synchronize());
+        together.arrive_and_wait();
+        const Copied before = copiedBytes();
+        together.arrive_and_wait();
+        ASSERT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_AVG, &how, nullptr));
+        ASSERT_TRUE(device.synchronize());
+        together.arrive_and_wait();
+        EXPECT_EQ(copiedBytes().to_host - before.to_host, 2 * kBytes);
+        together.arrive_and_wait();
+        device.enqueueToHost(kBytes);
+        ASSERT_TRUE(device.synchronize());
+        EXPECT_EQ(device.fetched(kBytes), expected) << "on rank " << rank << (ordered ? " in a stream" : "");
+      }
     });
   }
 }

@@ -54,6 +54,35 @@ TEST_P(MixedBuffers, HaveTheSameBits) {
   });
 }
 
+/// The same with codecs, which encode on the host for some ranks and on the device for others.
+TEST_P(MixedBuffers, HaveTheSameBitsCompressed) {
+  run([&](goss_comm_t comm, int rank, DeviceRank& device) {
+    goss_comm_t other = nullptr;
+    goss_comm_t own = nullptr;
+    ASSERT_OK(goss_comm_dup(comm, &other));
+    ASSERT_OK(goss_comm_dup(comm, &own));
+    std::size_t next = 0;
+    int compared = 0;
+    bool right = true;
+    for (const Collective collective : {Collective::allReduce, Collective::allGather, Collective::broadcast}) {
+      for (const char* codec : {"int8", "sign", "int8:round=stochastic"}) {
+        Case test;
+        test.collective = collective;
+        test.codec = codec;
+        test.op = GOSS_SUM;
+        test.count = 9001;
+        const std::size_t on_host = 1 + next % ((std::size_t{1} << ranks()) - 2);
+        const Way way = (on_host >> rank & 1) != 0 ? Way::onHost : kWays[next % std::size(kWays)];
+        ++next;
+        right = right && checkCompressed(own, other, device, test, rank, ranks(), way, compared);
+      }
+    }
+    EXPECT_EQ(compared, 9);
+    EXPECT_OK(goss_comm_destroy(own));
+    EXPECT_OK(goss_comm_destroy(other));
+  });
+}
+
 /// Rank 0's calls follow each other in its stream, which comes to the first of them late.
 TEST_P(MixedBuffers, FollowEachOther) {
   run([&](goss_comm_t comm, int rank, DeviceRank& device) {

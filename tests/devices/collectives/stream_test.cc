@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -38,31 +39,60 @@ TEST(Streams, ACallWithoutRequestReturnsBeforeTheStreamComesToIt) {
   });
 }
 
-TEST(Streams, CallsOfAGroupDoNotKeepEachOtherBack) {
+/// The codec of the calls, "": none; and whether they are persistent ones that were made before the group.
+class GroupsInStreams : public testing::TestWithParam<std::tuple<std::string, bool>> {};
+
+TEST_P(GroupsInStreams, DoNotKeepEachOthersCallsBack) {
   ScopedEnvironment environment;
   environment.set("GOSS_FRAGMENT_BYTES", "16384");
-  runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+  // Of calls that wait for each other in a circle: then NaN comes out.
+  constexpr std::int64_t kDeadlineMs = 10000;
+  environment.set("GOSS_DEVICE_HOLD_MS", "1000");
+  runDeviceRanks({"", 2, {}, kDeadlineMs}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    const auto& [codec, persistent] = GetParam();
     goss_comm_t other = nullptr;
     goss_comm_t gone = nullptr;
     ASSERT_OK(goss_comm_dup(comm, &other));
     ASSERT_OK(goss_comm_dup(comm, &gone));
     auto* memory = reinterpret_cast<float*>(device.memory(2 * kBytes));
+    goss_options options = onStream(device, codec.empty() && !persistent ? nullptr : "direct");
+    options.codec = codec.empty() ? nullptr : codec.c_str();
+    options.flags = persistent ? GOSS_PERSISTENT : 0;
+    const auto callFor = [&](bool second, goss_request_t* request) {
+      float* vector = memory + (second ? kCount : 0);
+      return goss_all_reduce(second ? other : comm, vector, vector, kCount, GOSS_FLOAT32, GOSS_SUM, &options, request);
+    };
+    device.enqueueToDevice(bytesOf(std::vector<float>(2 * kCount, 0)));
+    std::array<goss_request_t, 2> kept{};
+    for (std::size_t i = 0; persistent && i < kept.size(); ++i) { // Started alone, too.
+      ASSERT_OK(callFor(i == 1, &kept[i]));
+      ASSERT_OK(goss_start(kept[i]));
+      ASSERT_OK(goss_wait(&kept[i], nullptr));
+    }
+    ASSERT_TRUE(device.synchronize());
     device.enqueueToDevice(bytesOf(std::vector<float>(2 * kCount, 1)));
-    const goss_options options = onStream(device);
     ASSERT_OK(goss_group_begin());
     for (const bool second : {rank == 1, rank == 0}) { // The ranks call in opposite order.
-      float* vector = memory + (second ? kCount : 0);
-      ASSERT_OK(
-          goss_all_reduce(second ? other : comm, vector, vector, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
+      ASSERT_OK(persistent ? goss_start(kept[second ? 1 : 0]) : callFor(second, nullptr));
       EXPECT_OK(goss_comm_destroy(std::exchange(gone, nullptr))); // Of no meaning to the others.
     }
     ASSERT_OK(goss_group_end());
     device.enqueueToHost(2 * kBytes);
     ASSERT_TRUE(device.synchronize());
-    EXPECT_THAT(floatsOf(device.fetched(2 * kBytes)), testing::Each(2.0F));
+    EXPECT_THAT(floatsOf(device.fetched(2 * kBytes)), testing::Each(testing::FloatNear(2, 1e-5F)));
+    for (std::size_t i = 0; persistent && i < kept.size(); ++i) {
+      EXPECT_OK(goss_wait(&kept[i], nullptr));
+      EXPECT_OK(goss_request_free(&kept[i]));
+    }
     EXPECT_OK(goss_comm_destroy(other));
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(All, GroupsInStreams, testing::Combine(testing::Values("", "int8"), testing::Bool()),
+                         [](const auto& tested) {
+                           const std::string codec = std::get<0>(tested.param);
+                           return (codec.empty() ? "plain" : codec) + (std::get<1>(tested.param) ? "_persistent" : "");
+                         });
 
 TEST(Streams, PinnedMemoryIsAPartOfTheStreamsWork) {
   runDeviceRanks({"", 2, {.behaviour = {2000, false, 0}}}, [](goss_comm_t comm, int rank, DeviceRank& device) {

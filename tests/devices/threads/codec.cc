@@ -10,6 +10,11 @@ namespace goss::test {
 
 namespace {
 
+/// Vectors and payloads lie in device memory alone.
+void* reachOnDevice(const void* pointer, std::size_t bytes) {
+  return classifyAddress(pointer).kind == MemoryKind::device ? reach(pointer, bytes) : nullptr;
+}
+
 class ThreadCodec final : public QueuedCodec {
  public:
   explicit ThreadCodec(HostCodec codec) : codec_(std::move(codec)) {}
@@ -26,7 +31,7 @@ class ThreadCodec final : public QueuedCodec {
  private:
   static Status push(DeviceQueue& queue, HostKernel kernel) {
     return static_cast<ThreadQueue&>(queue).push([kernel = std::move(kernel)] {
-      return kernel(reach) ? Status::ok() : Status::error(GOSS_ERR_DEVICE, "a kernel of a codec did not run");
+      return kernel(reachOnDevice) ? Status::ok() : Status::error(GOSS_ERR_DEVICE, "a kernel of a codec did not run");
     });
   }
 
