@@ -38,6 +38,7 @@ BAGUA = {"allreduce": "ddp", "bytegrad": "ddp:codec=minmaxuint8", "qadam": "qada
          "low precision decentralized": "dcd:codec=minmaxuint8", "async": "async-average:h=1"}
 NETWORKS = {"10000/0.1": "10 Gbit/s", "1000/0.1": "1 Gbit/s", "100/0.1": "100 Mbit/s", "100/50": "100 Mbit/s, 50 ms",
             "slow": "10 Gbit/s, one rank 5 times slower"}
+DECIDES = 1.2  # smaller differences are the clock's noise
 
 
 def card_of(record, done, name):
@@ -91,15 +92,20 @@ def all_networks(args):
     names = list(BAGUA)
     print(f"Tokens/s; {HOSTS} emulated hosts of a rank each, `goss-train {MODEL} --batch {2 * HOSTS} --steps {args.steps}`.\n")
     print("| network | " + " | ".join(f"{name} `{BAGUA[name]}`" for name in names) + " | fastest |\n" + "|---" * (len(names) + 2) + "|")
-    winners = set()
+    winners = []
     for network, title in NETWORKS.items():
         if args.networks and network not in args.networks:
             continue
         speeds = [train_apart(args, BAGUA[name], network) for name in names]
-        winner = names[speeds.index(max(speeds))]
-        winners.add(winner)
+        best, second = sorted(speeds, reverse=True)[:2]
+        winner = names[speeds.index(best)] if best >= DECIDES * second else "not decided"
+        if network != "slow":  # there a small model hardly computes, so that its slow rank slows little
+            winners.append(winner)
         print(f"| {title} | " + " | ".join(f"{speed:,.0f}" for speed in speeds) + f" | {winner} |", flush=True)
-    print(f"\nExpected: the fastest changes with the network. {'Held' if len(winners) > 1 else 'NOT held'}: {', '.join(sorted(winners))}.")
+    decided = set(winners) - {"not decided"}
+    verdict = "Held" if len(decided) > 1 else "NOT held" if "not decided" not in winners else "Not decided by these runs"
+    print(f"\nExpected: the fastest changes with the network. Rows count where it is {DECIDES} times as fast as the second, that with the slow rank "
+          f"never. {verdict}; the fastest in rows that count: {', '.join(sorted(decided)) or 'none'}.")
 
 
 def main():

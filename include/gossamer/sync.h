@@ -156,13 +156,15 @@ GOSS_API goss_status goss_sync_finish(goss_sync_t sync);
 
 /// Local, between steps: waits for what is in flight, then copies everything that is needed to go on with the same bits
 /// (reference parameters, outer momenta, exchanges not yet applied, what codecs keep) into *bytes; free it with
-/// goss_free. Each rank's state is its own. Parameters are the framework's to save. With adpsgd and acid ranks that
-/// step meanwhile may move the mean of the ranks' states; behind goss_sync_finish none does.
+/// goss_free. Each rank's state is its own. Parameters are the framework's to save. With adpsgd, acid, heloco, and
+/// sgp with wait=0, ranks that step meanwhile may move the mean of the ranks' states; behind goss_sync_finish none
+/// does. With heloco the other ranks read rank 0's memory, here, in goss_sync_step and in goss_sync_finish: once it has
+/// destroyed its synchronizer these fail with GOSS_ERR_PEER_LOST.
 GOSS_API goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count);
 
-/// Local; before goss_sync_start, after all tensors are registered, on all ranks or none, once. Errors, after which
-/// nothing has changed: GOSS_ERR_PROTOCOL for damaged bytes, GOSS_ERR_INVALID_ARGUMENT for bytes of another spec or of
-/// other tensors.
+/// Local; before goss_sync_start, after all tensors are registered, on all ranks or none, once; with auto, states of
+/// the same step: else goss_sync_start gives GOSS_ERR_MISMATCH. Errors, after which nothing has changed:
+/// GOSS_ERR_PROTOCOL for damaged bytes, GOSS_ERR_INVALID_ARGUMENT for bytes of another spec or of other tensors.
 GOSS_API goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_t count);
 
 /// Local, instead of goss_sync_import: takes the states of all ranks of a run on another number of ranks, islands or
@@ -171,16 +173,18 @@ GOSS_API goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_
 /// mostly hold the same. What error feedback has lost is spread evenly over the ranks. With steps=dynamic a new plan is
 /// made. *dropped, which may be NULL, is 1 when something is left behind: PowerSGD's factors, and feedback where there
 /// is no codec any more. The method must be the same; its parameters may differ. All ranks should begin with the mean
-/// of the parameters that went with the states. Errors: as goss_sync_import, also for states of different steps, and
-/// for those that lack a tensor which is registered here.
+/// of the parameters that went with the states. Where ranks may make unequal numbers of steps (goss_sync_step) the
+/// largest goes on. Errors: as goss_sync_import, elsewhere also for states of different steps, and for those that lack
+/// a tensor which is registered here.
 GOSS_API goss_status goss_sync_import_all(goss_sync_t sync, const void* const* bytes, const size_t* counts,
                                           size_t states, int32_t* dropped);
 
 GOSS_API goss_status goss_sync_get_info(goss_sync_t sync, goss_sync_info* info);
 GOSS_API goss_status goss_sync_get_counters(goss_sync_t sync, goss_sync_counters* counters);
 
-/// Local, from any thread: pending and later calls fail on all ranks with GOSS_ERR_ABORTED and `reason`. Buffers stay
-/// lent until goss_sync_destroy.
+/// Local, from any thread: pending and later calls fail on all ranks with GOSS_ERR_ABORTED and `reason`; with auto,
+/// while a trial begins, perhaps only at the deadline, with GOSS_ERR_TIMEOUT. Buffers stay lent until
+/// goss_sync_destroy.
 GOSS_API goss_status goss_sync_abort(goss_sync_t sync, const char* reason);
 
 /// Local. What is in flight fails; when it returns no buffer is lent any more. NULL is allowed.
@@ -192,8 +196,9 @@ GOSS_API goss_status goss_sync_destroy(goss_sync_t sync);
 /// methods. Free it with goss_free.
 GOSS_API goss_status goss_sync_trials(goss_sync_t sync, char** json);
 
-/// All methods as JSON text: [{"name", "summary", "paper", "depends_on_time" (see Determinism), "parameters": [{"key",
-/// "default", "meaning"}]}]. Free it with goss_free.
+/// All methods as JSON text: [{"name", "summary", "paper", "depends_on_time" (see Determinism; false for sgp
+/// and moshpit, whose results depend on it with wait=0 alone), "parameters": [{"key", "default", "meaning"}]}]. Free it
+/// with goss_free.
 GOSS_API goss_status goss_sync_methods(char** json);
 
 #ifdef __cplusplus

@@ -23,7 +23,8 @@ struct Method {
   std::string_view paper;
   std::span<const ParameterInfo> parameters;
   Composition (*make)(SpecReader& reader);
-  /// Results depend on when the ranks call, not only on what.
+  /// Results depend on when the ranks call, or on how long steps take, not only on what; wait=0 does this to any
+  /// method.
   bool depends_on_time = false;
 };
 

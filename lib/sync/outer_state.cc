@@ -13,7 +13,9 @@ namespace goss::sync {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 1 << 16;
-constexpr std::uint64_t kMaxVectors = 16;
+/// Rules keep 2 vectors for each round of a topology. Vectors of a damaged state take no memory before their bytes are
+/// there.
+constexpr std::uint64_t kMaxVectors = 4096;
 constexpr std::size_t kReferencesHeaderBytes = 8; // magic and version
 
 bool addFloats(base::WireReader& reader, std::uint64_t count, std::vector<double>& sum) {
@@ -151,7 +153,6 @@ bool OuterState::addFragment(base::WireReader& reader, const Parts& parts) {
     ++sum->holders;
     sum->arrivals += has_arrived ? 1 : 0;
     sum->rounds = rounds;
-    sum->outer.resize(vectors);
   }
   const auto addAll = [&](auto member) {
     return std::all_of(parts.begin(), parts.end(),
@@ -159,7 +160,9 @@ bool OuterState::addFragment(base::WireReader& reader, const Parts& parts) {
   };
   bool is_read = addAll([](Sum& sum) -> std::vector<double>& { return sum.reference; });
   for (std::size_t i = 0; is_read && i < vectors; ++i) {
-    is_read = addAll([i](Sum& sum) -> std::vector<double>& { return sum.outer[i]; });
+    is_read = addAll([i](Sum& sum) -> std::vector<double>& {
+      return i < sum.outer.size() ? sum.outer[i] : sum.outer.emplace_back();
+    });
   }
   return is_read && (!has_arrived || addAll([](Sum& sum) -> std::vector<double>& { return sum.arrived; }));
 }

@@ -44,6 +44,9 @@ Result<base::WireReader> openState(std::string_view bytes) {
   return reader;
 }
 
+/// The ranks may make unequal numbers of steps.
+bool stepsAlone(const Rule* rule) { return rule != nullptr && (rule->needs().shared > 0 || rule->needs().groups); }
+
 /// Adds what one rank saved to `saved`; `spec` is the synchronizer's.
 Status readShard(std::string_view bytes, std::string_view spec, OuterState& saved, Timetable::State& at) {
   const Result<base::WireReader> opened = openState(bytes);
@@ -205,10 +208,10 @@ Result<bool> Synchronizer::importAll(std::span<const std::string_view> states) {
     if (Status status = readShard(bytes, spec_, saved, at); !status.isOk()) {
       return status;
     }
-    if (first && (first->step != at.step || first->next != at.next)) {
+    if (first && (first->step != at.step || first->next != at.next) && !stepsAlone(composition_.rule.get())) {
       return invalid(fmt::format("the saved states are of different steps, {} and {}", first->step, at.step));
     }
-    first = at;
+    first = first && first->step > at.step ? first : at;
   }
   saved.finish();
   if (Status status = fetch(parameters_); !status.isOk()) {

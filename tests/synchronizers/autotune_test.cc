@@ -201,7 +201,9 @@ TEST(Autotune, GoesOnWithoutLevelsWhereTheRanksNoLongerHaveThem) {
 /// `auto` over one vector.
 class OneTuned {
  public:
-  explicit OneTuned(goss_comm_t comm, const std::string& state = "") : x_(8), g_(8, 1) {
+  /// `all`: of the ranks of a run before.
+  explicit OneTuned(goss_comm_t comm, const std::string& state = "", const std::vector<std::string>& all = {})
+      : x_(8), g_(8, 1) {
     EXPECT_OK(goss_sync_create(comm, "auto:steps=4", &sync));
     goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
     tensor.name = "x";
@@ -210,6 +212,13 @@ class OneTuned {
     tensor.count = x_.size();
     EXPECT_OK(goss_sync_register(sync, &tensor, nullptr));
     if (!state.empty()) EXPECT_OK(goss_sync_import(sync, state.data(), state.size()));
+    std::vector<const void*> bytes;
+    std::vector<std::size_t> counts;
+    for (const std::string& one : all) {
+      bytes.push_back(one.data());
+      counts.push_back(one.size());
+    }
+    if (!all.empty()) EXPECT_OK(goss_sync_import_all(sync, bytes.data(), counts.data(), bytes.size(), nullptr));
   }
   ~OneTuned() { EXPECT_OK(goss_sync_destroy(sync)); }
   OneTuned(const OneTuned&) = delete;
@@ -235,6 +244,32 @@ TEST(Autotune, RefusesStatesOfDifferentSteps) {
     EXPECT_EQ(goss_sync_start(second.sync), GOSS_ERR_MISMATCH);
     EXPECT_THAT(goss_last_error(), testing::HasSubstr("states of one step"));
     EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Autotune, GoesOnWithItsTrialsOnAnotherNumberOfRanks) {
+  std::vector<std::string> states(2);
+  json before;
+  runRanks(2, [&](goss_comm_t comm, int rank) {
+    OneTuned one(comm);
+    EXPECT_OK(goss_sync_start(one.sync));
+    for (int step = 0; step < 10; ++step) {
+      EXPECT_OK(goss_sync_gradients(one.sync));
+      EXPECT_OK(goss_sync_step(one.sync));
+    }
+    states[static_cast<std::size_t>(rank)] = exported(one.sync);
+    if (rank == 0) before = trialsOf(one.sync);
+  });
+  ASSERT_EQ(before["trials"].size(), 2u);
+  runRanks(3, [&](goss_comm_t comm, int) {
+    OneTuned one(comm, "", states);
+    EXPECT_OK(goss_sync_start(one.sync));
+    EXPECT_EQ(trialsOf(one.sync), before);
+    for (int step = 0; step < 90; ++step) {
+      EXPECT_OK(goss_sync_gradients(one.sync));
+      EXPECT_OK(goss_sync_step(one.sync));
+    }
+    EXPECT_EQ(trialsOf(one.sync)["settled"], 1);
   });
 }
 

@@ -224,6 +224,40 @@ TEST(Consensus, SurvivorsGoOnWithAnotherTopologyAndKeepTheirMean) {
   });
 }
 
+// Of each of 9 rounds they keep two vectors.
+TEST(Consensus, ReplicasOfManyRoundsAreTakenToAnotherNumberOfRanks) {
+  const std::string matrix = testing::TempDir() + "gossamer_rounds_" + std::to_string(getpid());
+  std::ofstream file(matrix);
+  for (int round = 0; round < 9; ++round)
+    file << "0.5 0.5\n0.5 0.5\n\n";
+  file.close();
+  std::vector<std::string> states(2);
+  runRanks(2, [&](goss_comm_t comm, int rank) {
+    std::vector<float> x(kElements);
+    goss_sync_t sync = synchronizerOf(comm, "choco:topology=matrix:" + matrix + ",gamma=0.5,codec=int8", x, "");
+    gossipFor(sync, 9);
+    states[static_cast<std::size_t>(rank)] = exportedBy(sync);
+    ASSERT_OK(goss_sync_destroy(sync));
+  });
+  std::filesystem::remove(matrix);
+  runRanks(3, [&](goss_comm_t comm, int) {
+    std::vector<float> x(kElements);
+    goss_sync_t sync = nullptr;
+    goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+    tensor.name = "x";
+    tensor.parameter = x.data();
+    tensor.count = x.size();
+    ASSERT_OK(goss_sync_create(comm, "choco:topology=ring,gamma=0.5,codec=int8", &sync));
+    ASSERT_OK(goss_sync_register(sync, &tensor, nullptr));
+    const void* bytes[] = {states[0].data(), states[1].data()};
+    const std::size_t counts[] = {states[0].size(), states[1].size()};
+    ASSERT_OK(goss_sync_import_all(sync, bytes, counts, 2, nullptr));
+    ASSERT_OK(goss_sync_start(sync));
+    gossipFor(sync, 3);
+    ASSERT_OK(goss_sync_destroy(sync));
+  });
+}
+
 // Columns: rank 0 sends to 1 and 2, 1 to 2, 2 to 3 and 0, 3 to 0.
 TEST(Consensus, OfPushSumOnADirectedGraphThatIsNotRegularIsTheMean) {
   const std::string matrix = testing::TempDir() + "gossamer_directed_" + std::to_string(getpid());

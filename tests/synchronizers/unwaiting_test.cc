@@ -20,6 +20,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/quick.h"
 #include "tests/support/thread_ranks.h"
+#include "tests/synchronizers/model.h"
 
 namespace goss::test {
 namespace {
@@ -30,7 +31,10 @@ using std::chrono::milliseconds;
 /// A synchronizer over one vector.
 class OneVector {
  public:
-  OneVector(goss_comm_t comm, const std::string& spec, std::size_t count, float value = 0) : x(count, 0), g_(count, 0) {
+  /// `states`: of the ranks of a run before.
+  OneVector(goss_comm_t comm, const std::string& spec, std::size_t count, float value = 0,
+            const std::vector<std::string>& states = {})
+      : x(count, 0), g_(count, 0) {
     EXPECT_OK(goss_sync_create(comm, spec.c_str(), &sync));
     goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
     tensor.name = "x";
@@ -38,6 +42,13 @@ class OneVector {
     tensor.gradient = g_.data();
     tensor.count = count;
     EXPECT_OK(goss_sync_register(sync, &tensor, nullptr));
+    std::vector<const void*> bytes;
+    std::vector<std::size_t> counts;
+    for (const std::string& state : states) {
+      bytes.push_back(state.data());
+      counts.push_back(state.size());
+    }
+    if (!states.empty()) EXPECT_OK(goss_sync_import_all(sync, bytes.data(), counts.data(), bytes.size(), nullptr));
     EXPECT_OK(goss_sync_start(sync));
     std::fill(x.begin(), x.end(), value);
   }
@@ -57,7 +68,7 @@ class OneVector {
   std::vector<float> g_;
 };
 
-constexpr int kRanks = 8;
+constexpr int kMany = 8;
 
 /// Steps per second of all ranks together. A step computes for `step_time`, asleep; one of rank 3 for `slowness` times
 /// as long. Ranks that wait for nobody step until the time is over, others equally often.
@@ -68,8 +79,8 @@ struct Throughput {
 Throughput throughput(const std::string& spec, bool waits, double slowness, milliseconds step_time, int steps) {
   std::atomic<int> made = 0;
   std::atomic<std::uint64_t> exchanges = 0;
-  std::vector<double> rates(kRanks);
-  runRanks(over("shm", kRanks), [&](goss_comm_t comm, int rank) {
+  std::vector<double> rates(kMany);
+  runRanks(over("shm", kMany), [&](goss_comm_t comm, int rank) {
     OneVector one(comm, spec, 1000);
     EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
     const Clock::time_point begin = Clock::now();
@@ -182,6 +193,31 @@ TEST(Unwaiting, AGroupAveragesThoseWhoAreThereWhateverTheirNumber) {
     EXPECT_FLOAT_EQ(one.x[0], 3.75F) << "the mean of all is kept";
     EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
   });
+}
+
+TEST(Unwaiting, StatesOfUnequalStepsAreTakenToAnotherNumberOfRanks) {
+  for (const char* spec : {"sgp:wait=0", "moshpit:dims=2,wait=0", "heloco:h=1", "adpsgd"}) {
+    std::vector<std::string> states(2);
+    runRanks(over("shm", 2), [&](goss_comm_t comm, int rank) {
+      OneVector one(comm, spec, 100);
+      for (int step = 0; step < 2 + 3 * rank; ++step)
+        one.step();
+      EXPECT_OK(goss_sync_finish(one.sync));
+      states[static_cast<std::size_t>(rank)] = exported(one.sync);
+      EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+    });
+    runRanks(over("shm", 4), [&](goss_comm_t comm, int) {
+      OneVector one(comm, spec == std::string("moshpit:dims=2,wait=0") ? "moshpit:dims=4,wait=0" : spec, 100, 0,
+                    states);
+      one.step();
+      goss_sync_counters counters{};
+      counters.size = sizeof counters;
+      EXPECT_OK(goss_sync_get_counters(one.sync, &counters));
+      EXPECT_EQ(counters.steps, 6u) << spec << ": the largest number goes on";
+      EXPECT_OK(goss_sync_finish(one.sync));
+      EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+    });
+  }
 }
 
 // Rank 0 has the boards of its group.

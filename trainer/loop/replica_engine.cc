@@ -250,6 +250,9 @@ void ReplicaEngine::computeGradient(std::span<double> losses) {
   replicas_->gradients();
   if (!host_gradient_.empty())
     run_.ops.upload(tree_.target(), host_gradient_.data(), host_gradient_.size() * sizeof(float));
+  // Some methods mix the parameters, too, before the optimizer.
+  if (!host_parameters_.empty() && replicas_->hasLocalSteps())
+    run_.ops.upload(model_.parameters(), host_parameters_.data(), host_parameters_.size() * sizeof(float));
 }
 
 /// The backward pass of a step's last micro-batch: as ranges of the gradient become final, the earlier micro-batches

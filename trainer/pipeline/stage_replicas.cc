@@ -40,7 +40,10 @@ void StageReplicas::gradients() {
     std::vector<float>& copy = copies_[i].gradient;
     ops_.download(copy.data(), stages_.stages()[i]->gradient.data(), copy.size() * sizeof(float));
   }
+  const bool mixes = hasLocalSteps(); // some methods mix the parameters, too
+  if (mixes) download();
   replicas_.gradients();
+  if (mixes) upload();
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     const std::vector<float>& copy = copies_[i].gradient;
     ops_.upload(stages_.stages()[i]->gradient.data(), copy.data(), copy.size() * sizeof(float));

@@ -33,8 +33,12 @@ Composition make(SpecReader& reader) {
 
 const Method& autoMethod() {
   static const Method kMethod = {
-      "auto", "tries bucket sizes, levels, codecs and topologies, and stays with the fastest within the budget",
-      "after Gan et al., VLDB 2021 (Bagua)", kParameters, make};
+      "auto",
+      "tries bucket sizes, levels, codecs and topologies, and stays with the fastest within the budget",
+      "after Gan et al., VLDB 2021 (Bagua)",
+      kParameters,
+      make,
+      true};
   return kMethod;
 }
 

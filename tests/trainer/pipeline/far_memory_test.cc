@@ -11,7 +11,7 @@ namespace {
 
 TEST(FarMemory, EverySynchronizerGoesThroughTheHost) {
   for (const char* sync : {"ddp", "ddp:codec=int8", "diloco:h=2,codec=int4",
-                           "streaming:h=4,fragments=2,tau=1,alpha=0.5", "demo", "diloco:h=2,islands=2"}) {
+                           "streaming:h=4,fragments=2,tau=1,alpha=0.5", "demo", "diloco:h=2,islands=2", "dpsgd"}) {
     SCOPED_TRACE(sync);
     TrainOptions options = withoutPipeline(pipelineOptions(0, ""));
     options.sync = sync;
@@ -28,7 +28,10 @@ TEST(FarMemory, PipelinesAddTheirGradientsAndMeetThroughTheHost) {
     options.sample = 3;
     expectSameRun(runPipeline<FarOps>(4, options), runPipeline(4, options)); // two pipelines
   }
-  TrainOptions options = pipelineOptions(2, "zb-h1");
+  TrainOptions options = pipelineOptions(2, "1f1b");
+  options.sync = "dpsgd";
+  expectSameRun(runPipeline<FarOps>(4, options), runPipeline(4, options));
+  options = pipelineOptions(2, "zb-h1");
   options.sync = "diloco:h=2,codec=int8";
   options.islands = 2;
   options.activation_codec = "int8";
