@@ -224,15 +224,18 @@ class Request:
 
 
 class Watch:
-    """Completes operations in an event loop of asyncio, by the descriptor of goss_comm_event_fd."""
+    """Completes operations in an event loop of asyncio, by the descriptor of goss_comm_event_fd. That tells of an operation only until
+    somebody has collected it: of one that another thread waits for it may never tell here, so a tick looks, too."""
 
     _PAUSE = 0.001
+    _TICK = 0.05
 
     def __init__(self, comm: "Comm", loop: "asyncio.AbstractEventLoop") -> None:
         self._comm = comm
         self.loop = loop
         self._descriptor = comm._told()
         self._waiting: List[Tuple[Operation, "asyncio.Future[None]"]] = []
+        self._is_ticking = False
 
     def completion(self, operation: Operation) -> "asyncio.Future[None]":
         """A future that is done when the operation is. Cancelling it leaves the operation alone."""
@@ -240,6 +243,9 @@ class Watch:
         self._waiting.append((operation, future))
         if operation.is_told:
             self._read()
+            if not self._is_ticking:
+                self._is_ticking = True
+                self.loop.call_later(self._TICK, self._tick)
         else:
             self.loop.call_later(self._PAUSE, self._look_again)
         return future
@@ -262,6 +268,12 @@ class Watch:
         self.collect()
         if any(not operation.is_told for operation, _ in self._waiting):
             self.loop.call_later(self._PAUSE, self._look_again)
+
+    def _tick(self) -> None:
+        self.collect()
+        self._is_ticking = bool(self._waiting)
+        if self._is_ticking:
+            self.loop.call_later(self._TICK, self._tick)
 
     def collect(self) -> None:
         """Completes the futures of complete operations."""

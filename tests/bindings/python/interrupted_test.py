@@ -131,6 +131,24 @@ class Interrupted(unittest.TestCase):
         asyncio.run(receive(3))
         self.assertEqual(len(comm._watchers), 1)  # those of closed loops are forgotten
 
+    def test_a_thread_may_wait_for_what_a_loop_awaits(self):
+        comm = self.comm
+
+        async def receive():
+            asyncio.get_running_loop().call_later(0.05, comm.send, b"x", 0, 8)
+            await comm.recv(bytearray(1), 0, 8, async_op=True)  # from now on the loop waits for the descriptor
+            for _ in range(20):
+                request = comm.recv(bytearray(1), 0, 9, async_op=True)
+                thread = threading.Thread(target=request.wait)
+                thread.start()
+                awaited = asyncio.ensure_future(self.awaited(request))
+                await asyncio.sleep(0.01)  # both wait; the thread collects the operation under the library's lock
+                comm.send(b"x", 0, 9)
+                self.assertEqual((await asyncio.wait_for(awaited, 5)).tag, 9)
+                thread.join()
+
+        asyncio.run(receive())
+
     def test_a_child_of_fork_leaves_the_loop_of_its_parent_alone(self):
         comm = self.comm
 
