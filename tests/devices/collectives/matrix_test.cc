@@ -51,10 +51,10 @@ TEST_P(DeviceMatrix, EveryAlgorithmInFragments) {
 }
 
 TEST_P(DeviceMatrix, EveryCodec) {
-  callEveryCodec(setup(), fullOr(23, 131));
+  callEveryCodec(setup(), fullOr(23, 397));
   ScopedEnvironment environment;
   environment.set("GOSS_FRAGMENT_BYTES", "16384");
-  callEveryCodec(setup(), fullOr(29, 137));
+  callEveryCodec(setup(), fullOr(29, 409));
 }
 
 TEST_P(DeviceMatrix, UnevenBlocks) {

@@ -62,10 +62,10 @@ TEST_P(DeviceModes, CollectivesOfSeveralFragments) {
 }
 
 TEST_P(DeviceModes, Codecs) {
-  callEveryCodec({"shm", 3, GetParam().machine}, fullOr(13, 73));
+  callEveryCodec({"shm", 3, GetParam().machine}, fullOr(13, 149));
   ScopedEnvironment environment;
   environment.set("GOSS_FRAGMENT_BYTES", "16384");
-  callEveryCodec({"tcp", 2, GetParam().machine}, fullOr(17, 79));
+  callEveryCodec({"tcp", 2, GetParam().machine}, fullOr(17, 157));
 }
 
 /// The calls take more and more pinned memory while the streams of all ranks wait for one that comes late.
