@@ -18,6 +18,7 @@
 #include "schedule/contract.h"
 #include "schedule/layout.h"
 #include "schedule/sample_requests.h"
+#include "tests/support/quick.h"
 
 namespace goss::collectives {
 namespace {
@@ -322,7 +323,9 @@ TEST_P(Numerical, EveryAlgorithmGivesTheRightNumbers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Numerical, testing::Values(1, 2, 3, 4, 7, 8, 12));
+INSTANTIATE_TEST_SUITE_P(Ranks, Numerical,
+                         testing::ValuesIn(test::fullOr(std::vector<int>{1, 2, 3, 4, 7, 8, 12},
+                                                        std::vector<int>{1, 2, 3, 8})));
 
 } // namespace
 } // namespace goss::collectives

@@ -11,6 +11,7 @@
 #include "collectives/circulant_pipeline.h"
 #include "schedule/checker.h"
 #include "schedule/sample_requests.h"
+#include "tests/support/quick.h"
 
 namespace goss::collectives {
 namespace {
@@ -43,7 +44,9 @@ TEST_P(TrapSizes, CirculantPipelineIsCorrectForManyBlocks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, TrapSizes, testing::Values(33, 65, 66, 67, 68, 69, 73, 81, 129));
+INSTANTIATE_TEST_SUITE_P(Ranks, TrapSizes,
+                         testing::ValuesIn(test::fullOr(std::vector<int>{33, 65, 66, 67, 68, 69, 73, 81, 129},
+                                                        std::vector<int>{33, 65, 67})));
 
 /// One size's receive schedules, and the skips they are for, ascending.
 struct Tables {
