@@ -21,7 +21,7 @@ goss_summary("${Gloo_FOUND}" Gloo "${GLOO_VERSION}" "goss-bench --compare gloo" 
 goss_summary("${PMIX_FOUND}" PMIx "${PMIX_VERSION}" "start under mpirun without MPI" "apt-get install libpmix-dev")
 goss_summary("${HWLOC_FOUND}" hwloc "${HWLOC_VERSION}" "places of bound ranks on their host, goss-explain topology" "apt-get install libhwloc-dev")
 goss_summary("${UCX_FOUND}" UCX "${UCX_VERSION}" "transport ucx (InfiniBand, RoCE)" "apt-get install libucx-dev")
-goss_summary("${GOSS_CUDA_FOUND}" CUDA "${CUDAToolkit_VERSION}" "kernels of the compressors (no collective uses them yet)" "NVIDIA's CUDA toolkit brings it")
+goss_summary("${GOSS_CUDA_FOUND}" CUDA "${CUDAToolkit_VERSION}" "kernels of the compressors, also for collectives of GPU buffers with a codec" "NVIDIA's CUDA toolkit brings it")
 goss_summary("${OPENSSL_FOUND}" OpenSSL "${OPENSSL_VERSION}" "TLS (GOSS_TLS), goss-keys" "apt-get install libssl-dev")
 goss_summary("${BLAS_FOUND}" BLAS "" "matrix products of goss-train" "apt-get install libopenblas-pthread-dev")
 goss_summary("${GOSS_TORCH_VERSION}" LibTorch "${GOSS_TORCH_VERSION}" "backend aten of goss-train (GPUs)" "apt-get install libtorch-dev")

@@ -30,7 +30,8 @@ std::vector<CostRound> RecursiveDoubling::rounds(int group_size, std::uint32_t) 
   if (survivors < group_size) rounds.push_back({.sums = 1});
   for (int distance = 1; distance < survivors; distance *= 2)
     rounds.push_back({.sums = 1});
-  // Where a half of the survivors have folded nobody, the others do not wait for the fold in the last exchange.
+  // In the last exchange each survivor meets one of the other half. If that half has folded other ranks into itself,
+  // the survivor waits for them; if it has folded nobody, the survivor does not.
   if (survivors < group_size) rounds.push_back({.waits = 2 * (group_size - survivors) > survivors});
   return rounds;
 }

@@ -9,9 +9,9 @@
 
 namespace goss {
 
-/// What is encoded of the caller's input and decoded into its output is encoded and decoded where it lies, so that only
-/// payloads cross between the device and the host, on which everything else is done. A chunk that a step on the host
-/// needs as numbers is staged whole, and all its steps run on the host.
+/// The device encodes chunks of the caller's input and decodes chunks into the caller's output, so that only payloads
+/// cross to and from the host, which does everything else. A chunk that a step on the host needs as numbers is staged
+/// whole, and all its steps run on the host.
 ///
 /// In a call that is a part of a stream all steps on the device are enqueued beforehand, in phases, each but the first
 /// behind a gate that the host opens when what its steps wait for is done: first the steps that wait for nothing; then,

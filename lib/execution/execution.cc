@@ -51,7 +51,7 @@ void stageInput(const Call& call, int rank, std::byte* to) {
   }
 }
 
-/// Of a call that runs a schedule: pinned and device memory that its largest fragment takes.
+/// How much pinned and device memory the largest fragment of a call takes when the call runs a schedule.
 StreamGate::Shape shapeOfFragments(const Plan& plan, const Call& call, const EdgeCodec& edge) {
   StreamGate::Shape shape;
   shape.fragments = plan.fragments;

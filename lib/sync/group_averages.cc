@@ -17,7 +17,7 @@ constexpr double kFallbackRate = 1e9; ///< Bytes per second, until a rank has me
 /// How long a list may take that was sent before the group's first rank left.
 constexpr std::chrono::duration<double> kOnItsWay(1);
 
-/// Of an access to a board: its owner has destroyed its channel.
+/// Whether an access to a board failed because the rank that owns it has destroyed its channel.
 bool hasLeft(const Status& status) { return !status.isOk() && status.kind() == GOSS_ERR_PEER_LOST; }
 
 /// The ratio that makes the largest (1 + (G - 2) w) / rate least when the fastest `active` ranks have a share.
@@ -98,7 +98,7 @@ Status GroupAverages::write(int owner, std::size_t board, const Board& what) {
       goss_window_put(window_, numbers.data(), numbers.size(), owner, board * (kHead + 2 * ranks_), nullptr, nullptr));
 }
 
-/// Those who are there: told by whoever closes the meeting.
+/// Takes part in a meeting; returns its members, whom the rank that closes the meeting tells to all others.
 Result<std::vector<GroupAverages::Member>> GroupAverages::attend(const Meeting& meeting) {
   const int owner = meeting.group.front();
   const double rate = meeting.rate > 0 ? meeting.rate : rate_ > 0 ? rate_ : kFallbackRate;

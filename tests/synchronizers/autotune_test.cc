@@ -109,6 +109,16 @@ Tuned tune(const std::string& spec, int from = -1) {
   return all;
 }
 
+/// Trials of four steps, and an error of at most 1 %.
+sync::Tuning shortTrials() {
+  sync::Tuning tuning;
+  tuning.budget = 0.01;
+  tuning.steps = 4;
+  tuning.check = 5;
+  tuning.seed = 1;
+  return tuning;
+}
+
 TEST(Autotune, ChoosesTheFastestWithinTheBudgetByToldTimesAlikeOnAllRanks) {
   const std::string spec = "auto:budget=0.02,steps=4,gossip=0,seed=3";
   const Tuned tuned = tune(spec);
@@ -150,12 +160,7 @@ TEST(Autotune, GoesOnWithTheSameBitsBehindAnImportInTheMiddleOfATrial) {
 }
 
 TEST(Autotune, TriesLevelsWhereTheRanksHaveThem) {
-  sync::Tuning tuning;
-  tuning.budget = 0.01;
-  tuning.steps = 4;
-  tuning.check = 5;
-  tuning.seed = 1;
-  sync::Tuner tuner(tuning);
+  sync::Tuner tuner(shortTrials());
   tuner.setLevels(true);
   for (int step = 0; step < 80; ++step) {
     const std::string runs = tuner.spec();
@@ -322,12 +327,7 @@ TEST(Autotune, AnAbortDuringChangesOfTrialsIsNotLost) {
 }
 
 TEST(Autotune, FallsBackWhenTheErrorGrowsAboveTheBudget) {
-  sync::Tuning tuning;
-  tuning.budget = 0.01;
-  tuning.steps = 4;
-  tuning.check = 5;
-  tuning.seed = 1;
-  sync::Tuner tuner(tuning);
+  sync::Tuner tuner(shortTrials());
   bool grows = false;
   const auto step = [&] {
     const std::string runs = tuner.spec();

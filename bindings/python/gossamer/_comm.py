@@ -574,14 +574,6 @@ class Comm(NeighborCollectives):
             self._is_telling = True
         return descriptor.value
 
-    def _watch(self, loop: "asyncio.AbstractEventLoop") -> Watch:
-        found = self._watchers.get(loop)
-        if found is None:
-            for closed in [other for other in list(self._watchers) if other.is_closed()]:
-                self._watchers.pop(closed, None)
-            found = self._watchers[loop] = Watch(self, loop)
-        return found
-
 
 _alive: "weakref.WeakSet[Comm]" = weakref.WeakSet()
 

@@ -219,7 +219,7 @@ class Request:
 
         operation = self._operation
         if not operation.test():
-            yield from operation.comm._watch(asyncio.get_running_loop()).completion(operation)
+            yield from Watch.of(operation.comm, asyncio.get_running_loop()).completion(operation)
         return self._result()
 
 
@@ -236,6 +236,16 @@ class Watch:
         self._descriptor = comm._told()
         self._waiting: List[Tuple[Operation, "asyncio.Future[None]"]] = []
         self._is_ticking = False
+
+    @classmethod
+    def of(cls, comm: "Comm", loop: "asyncio.AbstractEventLoop") -> "Watch":
+        """That of a communicator in a loop. Forgets those of closed loops."""
+        watchers = comm._watchers
+        if loop not in watchers:
+            for closed in [other for other in list(watchers) if other.is_closed()]:
+                watchers.pop(closed, None)
+            watchers[loop] = cls(comm, loop)
+        return watchers[loop]
 
     def completion(self, operation: Operation) -> "asyncio.Future[None]":
         """A future that is done when the operation is. Cancelling it leaves the operation alone."""

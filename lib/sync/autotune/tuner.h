@@ -69,7 +69,7 @@ class Tuner {
   [[nodiscard]] static bool isExact(const Choice& choice);
   [[nodiscard]] std::size_t valuesOf(std::size_t knob) const;
   [[nodiscard]] std::vector<std::uint8_t> orderOf(std::size_t knob) const;
-  /// Of the step of a trial before which `made` of its steps were made.
+  /// Whether a step of a trial counts for the trial's time; the trial has made `made` steps before it.
   [[nodiscard]] bool isTimed(std::uint64_t made) const;
   void begin(const Choice& choice);
   void next();

@@ -73,7 +73,7 @@ class Replicas : public Rule {
     std::vector<float>& replica;
     std::vector<float>& sum;
   };
-  /// Those of the step's round.
+  /// The replica and the sum that this rank keeps for the round of the current step.
   static Pair pairOf(const Peers& peers, const Model& model) {
     const std::size_t round = roundOf(peers, model);
     return {model.state[2 * round], model.state[2 * round + 1]};

@@ -27,19 +27,21 @@ goss_status callIn(goss_comm_t comm, const Case& test, Buffers& buffers, Way way
   return status;
 }
 
+/// Brings the buffers to where a call `way` takes them from.
+void bring(Buffers& buffers, DeviceRank& device, Way way) {
+  if (way == Way::onHost) return;
+  buffers.lieOnDevice(device.memory(buffers.memory().size()), isOrdered(way) ? device.stream() : nullptr);
+  device.enqueueToDevice(buffers.memory());
+  if (!isOrdered(way)) EXPECT_TRUE(device.synchronize());
+}
+
 } // namespace
 
 bool check(goss_comm_t comm, DeviceRank& device, Case test, int rank, int ranks, Way way) {
   test.root = static_cast<int>(test.count + static_cast<std::size_t>(test.dtype)) % ranks;
   Buffers buffers(test, rank, ranks);
   std::vector<std::byte>& memory = buffers.memory();
-  if (way != Way::onHost) {
-    buffers.lieOnDevice(device.memory(memory.size()), isOrdered(way) ? device.stream() : nullptr);
-    device.enqueueToDevice(memory);
-    if (!isOrdered(way)) {
-      EXPECT_TRUE(device.synchronize());
-    }
-  }
+  bring(buffers, device, way);
   const goss_status status = callIn(comm, test, buffers, way);
   EXPECT_EQ(status, GOSS_SUCCESS) << test.describe() << ": " << goss_last_error();
   if (status != GOSS_SUCCESS) return false;
@@ -60,13 +62,7 @@ bool checkCompressed(goss_comm_t comm, goss_comm_t other, DeviceRank& device, Ca
   Buffers on_host(test, rank, ranks);
   Buffers on_device(test, rank, ranks);
   std::vector<std::byte>& memory = on_device.memory();
-  if (way != Way::onHost) {
-    on_device.lieOnDevice(device.memory(memory.size()), isOrdered(way) ? device.stream() : nullptr);
-    device.enqueueToDevice(memory);
-    if (!isOrdered(way)) {
-      EXPECT_TRUE(device.synchronize());
-    }
-  }
+  bring(on_device, device, way);
   const goss_status expected = call(other, test, on_host);
   const goss_status status = callIn(comm, test, on_device, way);
   EXPECT_EQ(status, expected) << test.describe() << ": " << goss_last_error();

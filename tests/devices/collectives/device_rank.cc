@@ -1,5 +1,6 @@
 #include "tests/devices/collectives/device_rank.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -130,6 +131,22 @@ void runDeviceRanks(const DeviceSetup& setup,
   for (std::thread& thread : threads)
     thread.join();
   EXPECT_EQ(complaints(), complaints_before) << "What the driver forbids was done; standard error says what.";
+}
+
+void failAndExpectAllToNameIt(int job, const std::function<goss_options(DeviceRank& device)>& optionsOf) {
+  DeviceSetup setup{"tcp", 3};
+  setup.machine.other_rank = 1;
+  setup.machine.other_behaviour.fail_at = job;
+  runDeviceRanks(setup, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    auto* memory = device.memory(kBytes);
+    const goss_options options = optionsOf(device);
+    goss_status status = GOSS_SUCCESS;
+    for (int i = 0; i < 40 && status == GOSS_SUCCESS; ++i)
+      status = goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr);
+    const auto [failure, text] = failureOf(comm);
+    EXPECT_EQ(failure, GOSS_ERR_DEVICE) << text;
+    EXPECT_THAT(text, testing::HasSubstr("rank 1: " + deviceText(1))) << "on rank " << rank;
+  });
 }
 
 } // namespace goss::test

@@ -180,19 +180,7 @@ class FailingEdge : public testing::TestWithParam<std::tuple<bool, int>> {};
 TEST_P(FailingEdge, FailsAllRanksAndIsNamed) {
   const auto [in_stream, job] = GetParam();
   const bool ordered = in_stream;
-  DeviceSetup setup{"tcp", 3};
-  setup.machine.other_rank = 1;
-  setup.machine.other_behaviour.fail_at = job;
-  runDeviceRanks(setup, [&](goss_comm_t comm, int rank, DeviceRank& device) {
-    auto* memory = device.memory(kBytes);
-    const goss_options how = options(device, ordered, "int8");
-    goss_status status = GOSS_SUCCESS;
-    for (int i = 0; i < 40 && status == GOSS_SUCCESS; ++i)
-      status = goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &how, nullptr);
-    const auto [failure, text] = failureOf(comm);
-    EXPECT_EQ(failure, GOSS_ERR_DEVICE) << text;
-    EXPECT_THAT(text, testing::HasSubstr("rank 1: " + deviceText(1))) << "on rank " << rank;
-  });
+  failAndExpectAllToNameIt(job, [&](DeviceRank& device) { return options(device, ordered, "int8"); });
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FailingEdge,

@@ -7,6 +7,7 @@
 
 #include "collectives/catalogue.h"
 #include "schedule/contract.h"
+#include "tests/lib/planner/plan_keys.h"
 #include "tests/support/quick.h"
 
 namespace goss {
@@ -14,21 +15,13 @@ namespace {
 
 using schedule::LinkPrice;
 using schedule::Links;
+using test::bytesOf;
+using test::kKiB;
+using test::kMiB;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::uint64_t kKiB = 1024;
-constexpr std::uint64_t kMiB = kKiB * kKiB;
-
 Links builtIn(std::string_view name, int size) { return Links::builtIn(name, size).take(); }
-
-PlanKey bytesOf(Collective collective, std::uint64_t bytes, std::string_view algorithm = {}) {
-  PlanKey key;
-  key.collective = collective;
-  key.count = bytes;
-  key.algorithm = algorithm;
-  return key;
-}
 
 class PlannerTest : public ::testing::Test {
  protected:

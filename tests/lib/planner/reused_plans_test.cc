@@ -4,26 +4,18 @@
 #include <set>
 
 #include "collectives/catalogue.h"
-#include "planner/planner.h"
+#include "tests/lib/planner/plan_keys.h"
 
 namespace goss {
 namespace {
 
 using schedule::Links;
-
-constexpr std::uint64_t kKiB = 1024;
-constexpr std::uint64_t kMiB = kKiB * kKiB;
+using test::bytesOf;
+using test::kKiB;
+using test::kMiB;
 
 /// Of four ranks.
 Links builtIn(std::string_view name) { return Links::builtIn(name, 4).take(); }
-
-PlanKey bytesOf(Collective collective, std::uint64_t bytes, std::string_view algorithm = {}) {
-  PlanKey key;
-  key.collective = collective;
-  key.count = bytes;
-  key.algorithm = algorithm;
-  return key;
-}
 
 class ReusedPlans : public ::testing::Test {
  protected:
