@@ -38,11 +38,20 @@ std::string_view whyStaged(const CodecPair& codecs) {
   return "";
 }
 
+/// Whether both codecs do, which is found out once for all calls with them.
+bool EdgeCodec::makeNan(const std::shared_ptr<const CodecPair>& codecs) {
+  if (tried_ != codecs) {
+    tried_ = codecs;
+    tried_make_nan_ = makesNan(*codecs->contribution.codec) && makesNan(*codecs->result.codec);
+  }
+  return tried_make_nan_;
+}
+
 bool EdgeCodec::findCodecs(const Call& call, Devices& devices) {
   const Result<DeviceStation*> station = devices.station(call.device.device);
   if (!station.isOk()) return false; // By which the call will fail.
+  if (call.device.ordered && !makeNan(call.codecs)) return false;
   for (const Compression* one : {&call.codecs->contribution, &call.codecs->result}) {
-    if (call.device.ordered && !makesNan(*one->codec)) return false;
     Result<std::shared_ptr<const QueuedCodec>> made = station.value()->codec(one->codec->spec());
     if (!made.isOk()) return false;
     (one == &call.codecs->contribution ? contribution_ : result_) = made.take();

@@ -54,6 +54,7 @@ class EdgeCodec {
   [[nodiscard]] std::size_t bytesOf(const schedule::Layout& layout, Slot payload) const;
 
  private:
+  [[nodiscard]] bool makeNan(const std::shared_ptr<const CodecPair>& codecs);
   [[nodiscard]] bool findCodecs(const Call& call, Devices& devices);
   [[nodiscard]] const QueuedCodec& codec(bool result) const { return *(result ? result_ : contribution_); }
   [[nodiscard]] std::byte* placeOf(const EdgeFragment& fragment, Slot slot) const;
@@ -71,6 +72,8 @@ class EdgeCodec {
   EdgePlan plan_;
   std::shared_ptr<const QueuedCodec> contribution_;
   std::shared_ptr<const QueuedCodec> result_;
+  std::shared_ptr<const CodecPair> tried_; ///< What makeNan() knows.
+  bool tried_make_nan_ = false;
   float factor_ = 1; ///< Of the finish.
 };
 
