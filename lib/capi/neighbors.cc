@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "capi/launch.h"
+#include "capi/collectives.h"
 #include "capi/structs.h"
 #include "gossamer/gossip.h"
 

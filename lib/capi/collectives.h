@@ -1,6 +1,6 @@
 /// What the C functions of all collectives share: from arguments to a running call.
-#ifndef GOSS_LIB_CAPI_LAUNCH_H_
-#define GOSS_LIB_CAPI_LAUNCH_H_
+#ifndef GOSS_LIB_CAPI_COLLECTIVES_H_
+#define GOSS_LIB_CAPI_COLLECTIVES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -33,4 +33,4 @@ Status launch(const Common& common, Call& call);
 
 } // namespace goss::capi
 
-#endif // GOSS_LIB_CAPI_LAUNCH_H_
+#endif // GOSS_LIB_CAPI_COLLECTIVES_H_
