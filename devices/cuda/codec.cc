@@ -56,7 +56,7 @@ Result<std::shared_ptr<const QueuedCodec>> CudaCodec::make(const Context& contex
 template <typename Call>
 Status CudaCodec::launch(DeviceQueue& queue, Call call) const {
   const InContext inside(context_);
-  const Status status = call(queue.stream());
+  Status status = call(queue.stream());
   if (status.kind() != GOSS_ERR_INTERNAL) return status;
   return Status::error(GOSS_ERR_DEVICE, fmt::format("{}: {}", context_.name(), status.text()));
 }
