@@ -24,9 +24,10 @@ type Comm struct {
 	requests map[*Request]bool
 }
 
-func newComm(make_ func(comm *abi.Comm) abi.Status) (*Comm, error) {
+// newComm takes what make_ makes of the ranks of parent, or, where that is nil, of those that the environment or a Config names.
+func newComm(parent abi.Comm, make_ func(comm *abi.Comm) abi.Status) (*Comm, error) {
 	var raw abi.Comm // C may be given only pointers to memory of Go that holds none, here and wherever a result has a variable of its own
-	if err := call(func() abi.Status { return make_(&raw) }); err != nil || raw == nil {
+	if err := call(parent, func() abi.Status { return make_(&raw) }); err != nil || raw == nil {
 		return nil, err
 	}
 	comm := &Comm{raw: raw, blocks: map[*block]bool{}, requests: map[*Request]bool{}}
@@ -39,7 +40,7 @@ func newComm(make_ func(comm *abi.Comm) abi.Status) (*Comm, error) {
 
 // New meets the ranks that the environment names (mpirun, torchrun's variables); alone it is 1 rank of 1.
 func New() (*Comm, error) {
-	return newComm(func(comm *abi.Comm) abi.Status { return abi.CommCreate(nil, comm) })
+	return newComm(nil, func(comm *abi.Comm) abi.Status { return abi.CommCreate(nil, comm) })
 }
 
 // Rank is the caller's.
@@ -59,7 +60,7 @@ func (c *Comm) use(f func(raw abi.Comm) error) error {
 }
 
 func (c *Comm) call(f func(raw abi.Comm) abi.Status) error {
-	return c.use(func(raw abi.Comm) error { return call(func() abi.Status { return f(raw) }) })
+	return c.use(func(raw abi.Comm) error { return call(raw, func() abi.Status { return f(raw) }) })
 }
 
 // interrupt is call for what must not wait behind Close.
@@ -69,7 +70,14 @@ func (c *Comm) interrupt(f func(raw abi.Comm) abi.Status) error {
 	if c.raw == nil {
 		return invalid("the communicator is closed")
 	}
-	return call(func() abi.Status { return f(c.raw) })
+	return call(c.raw, func() abi.Status { return f(c.raw) })
+}
+
+// check is that of a call on this thread, which the caller has locked, where nothing keeps the communicator open.
+func (c *Comm) check(status abi.Status) error {
+	c.life.RLock()
+	defer c.life.RUnlock()
+	return check(c.raw, status)
 }
 
 // Close ends the communicator. Requests under way fail, and it waits for what other goroutines run. It is refused while a Buffer is
@@ -94,7 +102,7 @@ func (c *Comm) Close() error {
 	}
 	c.life.Lock()
 	defer c.life.Unlock()
-	err = call(func() abi.Status { return abi.CommDestroy(c.raw) })
+	err = call(nil, func() abi.Status { return abi.CommDestroy(c.raw) })
 	c.raw = nil
 	return err
 }
@@ -111,7 +119,7 @@ func (c *Comm) closable() (int, error) {
 
 func (c *Comm) made(f func(raw abi.Comm, comm *abi.Comm) abi.Status) (made *Comm, err error) {
 	err = c.use(func(raw abi.Comm) error {
-		made, err = newComm(func(comm *abi.Comm) abi.Status { return f(raw, comm) })
+		made, err = newComm(raw, func(comm *abi.Comm) abi.Status { return f(raw, comm) })
 		return err
 	})
 	return made, err
@@ -157,13 +165,17 @@ func (c *Comm) Err() error {
 	return c.use(func(raw abi.Comm) error {
 		var status abi.Status
 		var text unsafe.Pointer
-		if err := call(func() abi.Status { return abi.CommError(raw, &status, &text) }); err != nil {
+		if err := call(raw, func() abi.Status { return abi.CommError(raw, &status, &text) }); err != nil {
 			return err
 		}
 		if status == abi.Success {
 			return nil
 		}
-		return newError(status, abi.Text(text))
+		rank := int32(-1)
+		if err := call(raw, func() abi.Status { return abi.CommErrorRank(raw, &rank) }); err != nil {
+			return err
+		}
+		return &Error{Status: status, Rank: int(rank), Text: abi.Text(text)}
 	})
 }
 

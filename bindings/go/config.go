@@ -12,14 +12,14 @@ type UniqueID [128]byte
 // NewUniqueID opens the socket that others will call: the caller becomes rank 0.
 func NewUniqueID() (UniqueID, error) {
 	var raw abi.UniqueId
-	err := call(func() abi.Status { return abi.UniqueIdCreate(&raw) })
+	err := call(nil, func() abi.Status { return abi.UniqueIdCreate(&raw) })
 	return UniqueID(raw.Bytes), err
 }
 
 // Destroy closes the socket of an id that no communicator has taken.
 func (id UniqueID) Destroy() error {
 	raw := abi.UniqueId{Bytes: id}
-	return call(func() abi.Status { return abi.UniqueIdDestroy(&raw) })
+	return call(nil, func() abi.Status { return abi.UniqueIdDestroy(&raw) })
 }
 
 // Config is the settings of a new world of ranks.
@@ -32,7 +32,7 @@ type Config struct {
 // NewConfig is that of the environment. Release frees its strings.
 func NewConfig() (*Config, error) {
 	config := &Config{Raw: &abi.Config{}}
-	err := call(func() abi.Status { return abi.ConfigInitSized(config.Raw, unsafe.Sizeof(*config.Raw)) })
+	err := call(nil, func() abi.Status { return abi.ConfigInitSized(config.Raw, unsafe.Sizeof(*config.Raw)) })
 	return config, err
 }
 
@@ -52,7 +52,7 @@ func (c *Config) Join(id UniqueID, rank, ranks int) {
 
 // Check tells whether it is well-formed.
 func (c *Config) Check() error {
-	return call(func() abi.Status { return abi.ConfigCheck(c.Raw) })
+	return call(nil, func() abi.Status { return abi.ConfigCheck(c.Raw) })
 }
 
 // Release frees its strings; it is not to be used afterwards.
@@ -60,5 +60,5 @@ func (c *Config) Release() { c.texts.release() }
 
 // NewWith meets the ranks that the config names.
 func NewWith(config *Config) (*Comm, error) {
-	return newComm(func(comm *abi.Comm) abi.Status { return abi.CommCreate(config.Raw, comm) })
+	return newComm(nil, func(comm *abi.Comm) abi.Status { return abi.CommCreate(config.Raw, comm) })
 }

@@ -8,9 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"runtime"
-	"strconv"
 	"unsafe"
 
 	"gossamer/abi"
@@ -19,7 +17,7 @@ import (
 // Error is a failed call.
 type Error struct {
 	Status abi.Status
-	// Rank is the rank that the text blames, or -1.
+	// Rank is the rank that is to blame, counted in the communicator of the call (where it had none, in the one that New made), or -1.
 	Rank int
 	// Text says who, what, and what to do next.
 	Text string
@@ -52,28 +50,6 @@ var (
 	ErrTruncated       = &Error{Status: abi.ErrTruncated, Rank: -1, Text: "truncated"}
 )
 
-var (
-	ownRank = regexp.MustCompile(`\bon rank \d+: `)
-	anyRank = regexp.MustCompile(`\branks? (\d+)`)
-)
-
-// newError finds the first rank that the text names, behind the words that say where the error was seen.
-func newError(status abi.Status, text string) *Error {
-	failure := &Error{Status: status, Rank: -1, Text: text}
-	switch status {
-	case abi.ErrInvalidArgument, abi.ErrUnsupported, abi.ErrResource, abi.ErrInternal:
-		return failure
-	}
-	rest := text
-	if own := ownRank.FindStringIndex(text); own != nil {
-		rest = text[own[1]:]
-	}
-	if found := anyRank.FindStringSubmatch(rest); found != nil {
-		failure.Rank, _ = strconv.Atoi(found[1])
-	}
-	return failure
-}
-
 // Exit prints the error, if there is one, and ends the process, with 1 then, else 0. Programs that mpirun starts end so: the end of
 // Go's main leaves out what C programs do at their end, which looks like a crash to mpirun.
 func Exit(err error) {
@@ -85,7 +61,7 @@ func Exit(err error) {
 }
 
 func invalid(format string, arguments ...any) error {
-	return newError(abi.ErrInvalidArgument, fmt.Sprintf("gossamer: "+format, arguments...))
+	return &Error{Status: abi.ErrInvalidArgument, Rank: -1, Text: fmt.Sprintf("gossamer: "+format, arguments...)}
 }
 
 // narrow refuses what C's numbers cannot hold.
@@ -98,18 +74,20 @@ func narrow(name string, values ...int) error {
 	return nil
 }
 
-// call runs f and reads its error on one thread, because the library keeps the text per thread.
-func call(f func() abi.Status) error {
+// call runs f and reads its error on one thread, because the library keeps the text per thread. comm may be nil.
+func call(comm abi.Comm, f func() abi.Status) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	return check(f())
+	return check(comm, f())
 }
 
-func check(status abi.Status) error {
+func check(comm abi.Comm, status abi.Status) error {
 	if status == abi.Success {
 		return nil
 	}
-	return newError(status, abi.Text(abi.LastError()))
+	text, rank := abi.Text(abi.LastError()), int32(-1)
+	abi.LastErrorRank(comm, &rank)
+	return &Error{Status: status, Rank: int(rank), Text: text}
 }
 
 // because says that a context ended a call, where it did.
@@ -131,7 +109,7 @@ func because(ctx context.Context, err error) error {
 // takeText copies what the library has allocated, and frees it.
 func takeText(f func(text *unsafe.Pointer) abi.Status) (string, error) {
 	var text unsafe.Pointer
-	if err := call(func() abi.Status { return f(&text) }); err != nil {
+	if err := call(nil, func() abi.Status { return f(&text) }); err != nil {
 		return "", err
 	}
 	defer abi.Free(text)
@@ -141,7 +119,7 @@ func takeText(f func(text *unsafe.Pointer) abi.Status) (string, error) {
 func takeBytes(f func(bytes *unsafe.Pointer, count *uintptr) abi.Status) ([]byte, error) {
 	var bytes unsafe.Pointer
 	var count uintptr
-	if err := call(func() abi.Status { return f(&bytes, &count) }); err != nil {
+	if err := call(nil, func() abi.Status { return f(&bytes, &count) }); err != nil {
 		return nil, err
 	}
 	defer abi.Free(bytes)

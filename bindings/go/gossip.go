@@ -66,7 +66,7 @@ func NewTopology(spec string, ranks int) (*Topology, error) {
 	text := abi.NewText(spec)
 	defer abi.Release(text)
 	var raw abi.Topology
-	if err := call(func() abi.Status { return abi.TopologyCreate(text, int32(ranks), &raw) }); err != nil {
+	if err := call(nil, func() abi.Status { return abi.TopologyCreate(text, int32(ranks), &raw) }); err != nil {
 		return nil, err
 	}
 	topology := &Topology{raw}
@@ -76,7 +76,7 @@ func NewTopology(spec string, ranks int) (*Topology, error) {
 
 func (t *Topology) call(f func() abi.Status) error {
 	defer runtime.KeepAlive(t)
-	return call(f)
+	return call(nil, f)
 }
 
 // Period is the number of rounds after which it repeats.

@@ -68,7 +68,7 @@ func Alloc[T Element](comm *Comm, count int) (Buffer[T], error) {
 	bytes := uintptr(count)*unsafe.Sizeof(one) + 1
 	err := comm.use(func(raw abi.Comm) error {
 		var memory unsafe.Pointer
-		if err := call(func() abi.Status { return abi.MemAlloc(raw, bytes, &memory) }); err != nil {
+		if err := call(raw, func() abi.Status { return abi.MemAlloc(raw, bytes, &memory) }); err != nil {
 			return err
 		}
 		made.address = memory
@@ -114,7 +114,7 @@ func (b Buffer[T]) Free() error {
 	if b.block.users > 0 {
 		return invalid("Free of a Buffer that %d operations use; wait for them first", b.block.users)
 	}
-	err := call(func() abi.Status { return abi.MemFree(comm.raw, b.block.address) })
+	err := call(comm.raw, func() abi.Status { return abi.MemFree(comm.raw, b.block.address) })
 	if err == nil {
 		delete(comm.blocks, b.block)
 	}

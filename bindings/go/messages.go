@@ -19,7 +19,7 @@ func SendRecv[M Slice](ctx context.Context, comm *Comm, send M, dest int, recv M
 	from, to, message := spanOf(send), spanOf(recv), abi.Message{}
 	err = comm.use(func(raw abi.Comm) error {
 		defer comm.watch(ctx, false)()
-		return call(func() abi.Status {
+		return call(raw, func() abi.Status {
 			return abi.Sendrecv(raw, from.address, uintptr(from.count), int32(dest), to.address, uintptr(to.count), int32(source),
 				from.dtype, int32(tag), options.raw, &message)
 		})
@@ -40,7 +40,7 @@ func (c *Comm) Probe(ctx context.Context, source, tag int) (Message, error) {
 	var message abi.Message
 	err = c.use(func(raw abi.Comm) error {
 		defer c.watch(ctx, false)()
-		return call(func() abi.Status { return abi.Probe(raw, int32(source), int32(tag), options.raw, &message) })
+		return call(raw, func() abi.Status { return abi.Probe(raw, int32(source), int32(tag), options.raw, &message) })
 	})
 	return messageOf(message), because(ctx, err)
 }

@@ -90,7 +90,7 @@ func (d *description) start(comm *Comm, options *abi.Options, request *abi.Reque
 		return invalid("%s on rank %d of %d: %d elements to send and %d to receive do not fit together, nor the counts", d.name,
 			comm.rank, comm.size, d.send.count, d.recv.count)
 	}
-	err := check(d.launch(d, comm.raw, uintptr(count), options, request))
+	err := check(comm.raw, d.launch(d, comm.raw, uintptr(count), options, request))
 	runtime.KeepAlive(d)
 	return err
 }
@@ -157,11 +157,11 @@ func Group(ctx context.Context, comm *Comm, members ...Member) error {
 			member.operation.lend(1)
 			defer member.operation.lend(-1)
 		}
-		if err := check(abi.GroupBegin()); err != nil {
+		if err := check(raw, abi.GroupBegin()); err != nil {
 			return err
 		}
 		defer func() { // also when a launch panics: the library's group is the thread's
-			if ended := check(abi.GroupEnd()); err == nil {
+			if ended := check(raw, abi.GroupEnd()); err == nil {
 				err = ended
 			}
 			err = because(ctx, err)
@@ -329,9 +329,10 @@ func (r *Request) Test() (done bool, message Message, err error) {
 	return true, messageOf(raw), r.end(request, err)
 }
 
-// Err is how the operation has failed, before it is waited for. It is nil while another goroutine waits, which gets the failure.
+// Err is how the operation has failed, before it is waited for. It is nil while another goroutine waits, which gets the failure. It
+// blames no rank by number, as Wait's does.
 func (r *Request) Err() error {
-	return r.comm.use(func(abi.Comm) error {
+	return r.comm.use(func(raw abi.Comm) error {
 		r.mutex.Lock()
 		defer r.mutex.Unlock()
 		if r.isTaken {
@@ -339,10 +340,10 @@ func (r *Request) Err() error {
 		}
 		var status abi.Status
 		var text unsafe.Pointer
-		if err := call(func() abi.Status { return abi.RequestError(r.raw, &status, &text) }); err != nil || status == abi.Success {
+		if err := call(raw, func() abi.Status { return abi.RequestError(r.raw, &status, &text) }); err != nil || status == abi.Success {
 			return err
 		}
-		return newError(status, abi.Text(text))
+		return &Error{Status: status, Rank: -1, Text: abi.Text(text)}
 	})
 }
 
@@ -402,7 +403,15 @@ func WaitAny(requests ...*Request) (int, Message, error) {
 	if comm == nil {
 		return -1, Message{}, nil
 	}
-	err := comm.call(func(abi.Comm) abi.Status { return abi.WaitAny(&raw[0], uintptr(len(raw)), &index, &message) })
+	err := comm.use(func(held abi.Comm) error {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		status := abi.WaitAny(&raw[0], uintptr(len(raw)), &index, &message)
+		if index < uintptr(len(raw)) && requests[index].comm != comm {
+			return requests[index].comm.check(status)
+		}
+		return check(held, status)
+	})
 	if index >= uintptr(len(raw)) {
 		return -1, Message{}, err
 	}

@@ -81,13 +81,13 @@ impl Comm {
             encode: Some(encode::<C>),
             decode: Some(decode::<C>),
         };
-        check(unsafe { sys::goss_codec_register(self.inner.raw, name.as_ptr() as *mut _, &mut functions) }).map_err(
-            |error| {
+        self.inner
+            .check(unsafe { sys::goss_codec_register(self.inner.raw, name.as_ptr() as *mut _, &mut functions) })
+            .map_err(|error| {
                 // SAFETY: the library has refused it.
                 drop(unsafe { Box::from_raw(functions.context.cast::<C>()) });
                 error
-            },
-        )
+            })
     }
 }
 

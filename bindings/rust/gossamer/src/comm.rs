@@ -1,6 +1,6 @@
 //! Communicators.
 use crate::config::Config;
-use crate::error::{c_text, check, take_bytes, take_text, text_of, Error, Result, Status};
+use crate::error::{c_text, check, check_on, take_bytes, take_text, text_of, Error, Result, Status};
 use crate::launch::Options;
 use crate::memory::Element;
 use crate::sys;
@@ -70,6 +70,11 @@ impl Inner {
         Ok(Arc::new(Inner { raw, rank, size, orphans: Mutex::default(), is_closed: AtomicBool::new(false) }))
     }
 
+    /// The failure of a call on this communicator, whose numbers its rank has.
+    pub fn check(&self, status: c_int) -> Result<()> {
+        check_on(self.raw, status)
+    }
+
     /// Takes an operation whose request was dropped.
     pub fn retire(self: &Arc<Inner>, orphan: Orphan) {
         self.lock().push(orphan);
@@ -137,17 +142,18 @@ impl Comm {
     /// Meets the ranks that the environment names (mpirun, torchrun's variables); alone it is 1 rank of 1.
     pub fn from_environment() -> Result<Comm> {
         // SAFETY: NULL is the environment.
-        Comm::made(|comm| unsafe { sys::goss_comm_create(null_mut(), comm) })
+        Comm::made(null_mut(), |comm| unsafe { sys::goss_comm_create(null_mut(), comm) })
     }
 
     pub fn create(config: &Config) -> Result<Comm> {
         // SAFETY: the config's strings live as long as it.
-        Comm::made(|comm| unsafe { sys::goss_comm_create(config.raw(), comm) })
+        Comm::made(null_mut(), |comm| unsafe { sys::goss_comm_create(config.raw(), comm) })
     }
 
-    fn made(make: impl FnOnce(*mut sys::goss_comm_t) -> c_int) -> Result<Comm> {
+    /// What `make` makes of the ranks of `parent`; of others where that is NULL.
+    fn made(parent: sys::goss_comm_t, make: impl FnOnce(*mut sys::goss_comm_t) -> c_int) -> Result<Comm> {
         let mut raw = null_mut();
-        check(make(&mut raw))?;
+        check_on(parent, make(&mut raw))?;
         Ok(Comm { inner: Inner::new(raw)? })
     }
 
@@ -162,55 +168,58 @@ impl Comm {
     /// Ranks of one `color` form a communicator, ordered by `key`; none for a negative color. Collective.
     pub fn split(&self, color: i32, key: i32) -> Result<Option<Comm>> {
         let mut raw = null_mut();
-        check(unsafe { sys::goss_comm_split(self.inner.raw, color, key, &mut raw) })?;
+        self.inner.check(unsafe { sys::goss_comm_split(self.inner.raw, color, key, &mut raw) })?;
         Ok(if raw.is_null() { None } else { Some(Comm { inner: Inner::new(raw)? }) })
     }
 
     /// Collective.
     pub fn dup(&self) -> Result<Comm> {
-        Comm::made(|comm| unsafe { sys::goss_comm_dup(self.inner.raw, comm) })
+        Comm::made(self.inner.raw, |comm| unsafe { sys::goss_comm_dup(self.inner.raw, comm) })
     }
 
     /// A communicator of the ranks that are left. Collective over these; `self` fails.
     pub fn shrink(&self, timeout: Option<Duration>) -> Result<Comm> {
         let mut options = Options { timeout, ..Options::default() }.raw()?;
-        Comm::made(|comm| unsafe { sys::goss_comm_shrink(self.inner.raw, &mut options.raw, comm) })
+        Comm::made(self.inner.raw, |comm| unsafe { sys::goss_comm_shrink(self.inner.raw, &mut options.raw, comm) })
     }
 
     /// The transport that reaches a rank.
     pub fn transport(&self, peer: i32) -> Result<String> {
         let mut name = null_mut();
-        check(unsafe { sys::goss_comm_transport(self.inner.raw, peer, &mut name) })?;
+        self.inner.check(unsafe { sys::goss_comm_transport(self.inner.raw, peer, &mut name) })?;
         Ok(unsafe { text_of(name) })
     }
 
     /// The first failure, after which the communicator refuses operations.
     pub fn error(&self) -> Option<Error> {
         let (mut status, mut text) = (sys::GOSS_SUCCESS, null_mut());
-        let asked = check(unsafe { sys::goss_comm_error(self.inner.raw, &mut status, &mut text) });
-        let failure =
-            || (status != sys::GOSS_SUCCESS).then(|| Error::new(Status::of(status), unsafe { text_of(text) }));
-        asked.err().or_else(failure)
+        let asked = self.inner.check(unsafe { sys::goss_comm_error(self.inner.raw, &mut status, &mut text) });
+        let failure = || {
+            let mut rank = -1;
+            unsafe { sys::goss_comm_error_rank(self.inner.raw, &mut rank) };
+            Error::new(Status::of(status), rank, unsafe { text_of(text) })
+        };
+        asked.err().or_else(|| (status != sys::GOSS_SUCCESS).then(failure))
     }
 
     /// Polls readable while a request is complete and not collected. The communicator closes it.
     pub fn event_fd(&self) -> Result<c_int> {
         let mut fd = -1;
-        check(unsafe { sys::goss_comm_event_fd(self.inner.raw, &mut fd) })?;
+        self.inner.check(unsafe { sys::goss_comm_event_fd(self.inner.raw, &mut fd) })?;
         Ok(fd)
     }
 
     /// Every pending operation of all ranks fails with `reason`. From any thread.
     pub fn abort(&self, reason: &str) -> Result<()> {
         let reason = c_text(reason)?;
-        check(unsafe { sys::goss_comm_abort(self.inner.raw, reason.as_ptr() as *mut _) })
+        self.inner.check(unsafe { sys::goss_comm_abort(self.inner.raw, reason.as_ptr() as *mut _) })
     }
 
     pub fn counters(&self) -> Result<Counters> {
         // SAFETY: a struct of numbers, which goss_counters_init fills.
         let mut counters: Counters = unsafe { std::mem::zeroed() };
         check(unsafe { sys::goss_counters_init(&mut counters, std::mem::size_of::<Counters>()) })?;
-        check(unsafe { sys::goss_comm_counters(self.inner.raw, &mut counters) })?;
+        self.inner.check(unsafe { sys::goss_comm_counters(self.inner.raw, &mut counters) })?;
         Ok(counters)
     }
 
@@ -218,29 +227,31 @@ impl Comm {
     pub fn measure_links(&self, timeout: Option<Duration>) -> Result<String> {
         let mut options = Options { timeout, ..Options::default() }.raw()?;
         let mut text = null_mut();
-        check(unsafe { sys::goss_comm_measure_links(self.inner.raw, &mut options.raw, &mut text) })?;
+        self.inner.check(unsafe { sys::goss_comm_measure_links(self.inner.raw, &mut options.raw, &mut text) })?;
         Ok(unsafe { take_text(text) })
     }
 
     /// What codecs keep between operations, for checkpoints.
     pub fn export_codec_state(&self) -> Result<Vec<u8>> {
         let (mut bytes, mut size) = (null_mut(), 0);
-        check(unsafe { sys::goss_codec_state_export(self.inner.raw, &mut bytes, &mut size) })?;
+        self.inner.check(unsafe { sys::goss_codec_state_export(self.inner.raw, &mut bytes, &mut size) })?;
         Ok(unsafe { take_bytes(bytes, size) })
     }
 
     pub fn import_codec_state(&self, bytes: &[u8]) -> Result<()> {
-        check(unsafe { sys::goss_codec_state_import(self.inner.raw, bytes.as_ptr() as *mut c_void, bytes.len()) })
+        self.inner
+            .check(unsafe { sys::goss_codec_state_import(self.inner.raw, bytes.as_ptr() as *mut c_void, bytes.len()) })
     }
 
     /// What error feedback keeps of the first elements of a tensor.
     pub fn read_codec_state(&self, tensor: u64, values: &mut [f32]) -> Result<()> {
-        check(unsafe { sys::goss_codec_state_read(self.inner.raw, tensor, values.as_mut_ptr(), values.len()) })
+        self.inner
+            .check(unsafe { sys::goss_codec_state_read(self.inner.raw, tensor, values.as_mut_ptr(), values.len()) })
     }
 
     /// Forgets what is kept of a tensor; 0: of all.
     pub fn reset_codec_state(&self, tensor: u64) -> Result<()> {
-        check(unsafe { sys::goss_codec_state_reset(self.inner.raw, tensor) })
+        self.inner.check(unsafe { sys::goss_codec_state_reset(self.inner.raw, tensor) })
     }
 
     /// Memory that the ranks of this host map, of zero bits.
@@ -249,7 +260,7 @@ impl Comm {
         let bytes = bytes
             .ok_or_else(|| Error::invalid(format!("gossamer: {} elements are more than an address counts", count)))?;
         let mut memory = null_mut();
-        check(unsafe { sys::goss_mem_alloc(self.inner.raw, bytes.max(1), &mut memory) })?;
+        self.inner.check(unsafe { sys::goss_mem_alloc(self.inner.raw, bytes.max(1), &mut memory) })?;
         // SAFETY: so many bytes were just allocated.
         unsafe { std::ptr::write_bytes(memory.cast::<u8>(), 0, bytes) };
         let memory = NonNull::new(memory.cast::<T>()).expect("goss_mem_alloc succeeded");

@@ -3,6 +3,7 @@ use crate::sys;
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::os::raw::{c_char, c_int};
+use std::ptr::null_mut;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -40,35 +41,36 @@ impl Status {
             _ => Status::Internal,
         }
     }
-
-    fn blames_a_rank(self) -> bool {
-        !matches!(self, Status::InvalidArgument | Status::Unsupported | Status::Resource | Status::Internal)
-    }
 }
 
 /// A call failed. The text says who, what, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     pub status: Status,
-    /// The rank that the text blames.
+    /// The rank that is to blame, counted in the communicator of the call; where it had none, in the one that the environment or a
+    /// config made.
     pub rank: Option<i32>,
     pub text: String,
 }
 
 impl Error {
-    pub(crate) fn new(status: Status, text: String) -> Error {
-        let rank = if status.blames_a_rank() { blamed(&text) } else { None };
-        Error { status, rank, text }
+    /// `rank` is what the library gives: -1 for none.
+    pub(crate) fn new(status: Status, rank: i32, text: String) -> Error {
+        Error { status, rank: Some(rank).filter(|rank| *rank >= 0), text }
     }
 
     pub(crate) fn invalid(text: String) -> Error {
-        Error::new(Status::InvalidArgument, text)
+        Error::new(Status::InvalidArgument, -1, text)
     }
 
-    /// This thread's last failed call.
-    pub(crate) fn last(status: c_int) -> Error {
+    /// This thread's last failed call. `comm`, whose number the rank gets, may be NULL, and lives otherwise.
+    pub(crate) fn last(comm: sys::goss_comm_t, status: c_int) -> Error {
+        let mut rank = -1;
         // SAFETY: goss_last_error never returns NULL, and nothing is called before its text is copied.
-        Error::new(Status::of(status), unsafe { text_of(sys::goss_last_error()) })
+        let text = unsafe { text_of(sys::goss_last_error()) };
+        // SAFETY: the communicator lives.
+        unsafe { sys::goss_last_error_rank(comm, &mut rank) };
+        Error::new(Status::of(status), rank, text)
     }
 }
 
@@ -80,26 +82,17 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The first rank that the text names, behind "on rank N: ", which says where the error was seen.
-fn blamed(text: &str) -> Option<i32> {
-    let seen = text.find("on rank ").and_then(|at| text[at..].find(": ").map(|end| at + end));
-    let rest = &text[seen.unwrap_or(0)..];
-    for word in ["rank ", "ranks "] {
-        for (at, _) in rest.match_indices(word) {
-            let number: String = rest[at + word.len()..].chars().take_while(char::is_ascii_digit).collect();
-            if !number.is_empty() {
-                return number.parse().ok();
-            }
-        }
-    }
-    None
+/// For calls that have no communicator, or end it; the others have `Inner::check`.
+pub(crate) fn check(status: c_int) -> Result<()> {
+    check_on(null_mut(), status)
 }
 
-pub(crate) fn check(status: c_int) -> Result<()> {
+/// `comm` may be NULL, and lives otherwise.
+pub(crate) fn check_on(comm: sys::goss_comm_t, status: c_int) -> Result<()> {
     if status == sys::GOSS_SUCCESS {
         Ok(())
     } else {
-        Err(Error::last(status))
+        Err(Error::last(comm, status))
     }
 }
 

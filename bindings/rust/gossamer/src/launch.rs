@@ -310,6 +310,6 @@ impl Launch<'_> {
                 )
             }),
         };
-        check(status)
+        comm.check(status)
     }
 }

@@ -1,6 +1,6 @@
 //! Messages from rank to rank.
 use crate::comm::Comm;
-use crate::error::{check, Result};
+use crate::error::Result;
 use crate::launch::{Kind, Options};
 use crate::memory::{Element, Nothing, Read, Write};
 use crate::operation::Operation;
@@ -52,7 +52,7 @@ impl Comm {
         let mut options = options.raw()?;
         let mut message = Message::default().raw();
         // SAFETY: blocking, so that the slices live long enough.
-        check(unsafe {
+        self.inner.check(unsafe {
             let (from, to) = (send.as_ptr() as *mut _, recv.as_mut_ptr().cast());
             let (c, o) = (self.inner.raw, &mut options.raw);
             sys::goss_sendrecv(c, from, send.len(), dest, to, recv.len(), source, T::DTYPE, tag, o, &mut message)
@@ -64,14 +64,14 @@ impl Comm {
     pub fn probe(&self, source: i32, tag: i32, timeout: Option<Duration>) -> Result<Message> {
         let mut options = Options { timeout, ..Options::default() }.raw()?;
         let mut message = Message::default().raw();
-        check(unsafe { sys::goss_probe(self.inner.raw, source, tag, &mut options.raw, &mut message) })?;
+        self.inner.check(unsafe { sys::goss_probe(self.inner.raw, source, tag, &mut options.raw, &mut message) })?;
         Ok(Message::of(&message))
     }
 
     /// `probe` without waiting.
     pub fn iprobe(&self, source: i32, tag: i32) -> Result<Option<Message>> {
         let (mut found, mut message) = (0, Message::default().raw());
-        check(unsafe { sys::goss_iprobe(self.inner.raw, source, tag, &mut found, &mut message) })?;
+        self.inner.check(unsafe { sys::goss_iprobe(self.inner.raw, source, tag, &mut found, &mut message) })?;
         Ok((found != 0).then(|| Message::of(&message)))
     }
 }

@@ -1,6 +1,6 @@
 //! Operations as values, and the ways to run one.
 use crate::comm::{Comm, Inner};
-use crate::error::{check, Result};
+use crate::error::Result;
 use crate::launch::{sealed::Sealed, Kind, Launch, Member, Options};
 use crate::memory::{Element, Owned, Read, Write};
 use crate::messages::Message;
@@ -41,7 +41,7 @@ impl<S: Read, R: Write<Item = S::Item>> Operation<S, R> {
         // SAFETY: goss_wait returns when the memory is no longer used.
         unsafe {
             self.launch(&comm.inner, 0, &mut request)?;
-            check(sys::goss_wait(&mut request, &mut message))?;
+            comm.inner.check(sys::goss_wait(&mut request, &mut message))?;
         }
         Ok(Message::of(&message))
     }
@@ -87,10 +87,10 @@ impl<S: Read, R: Write<Item = S::Item>> Member for Operation<S, R> {}
 impl Comm {
     /// Starts all, then waits for all, and returns the first failure. A group of sends and receives cannot deadlock.
     pub fn group(&self, operations: &mut [&mut dyn Member]) -> Result<()> {
-        check(unsafe { sys::goss_group_begin() })?;
+        self.inner.check(unsafe { sys::goss_group_begin() })?;
         // SAFETY: goss_group_end waits for all that were started, and is called whatever happens.
         let started = operations.iter_mut().try_for_each(|one| unsafe { one.launch(&self.inner, 0, null_mut()) });
-        let ended = check(unsafe { sys::goss_group_end() });
+        let ended = self.inner.check(unsafe { sys::goss_group_end() });
         started.and(ended)
     }
 }

@@ -70,7 +70,7 @@ impl<S: Send, R: Send> Persistent<S, R> {
 
     pub fn start(self) -> Result<Started<S, R>> {
         // SAFETY: an inactive persistent request, whose memory goes with it.
-        check(unsafe { sys::goss_start(self.handle.raw) })?;
+        self.handle.comm.check(unsafe { sys::goss_start(self.handle.raw) })?;
         let work = Work { comm: self.handle.comm.clone(), raw: self.handle.raw, outcome: None };
         Ok(Started { parts: Some(self), work })
     }

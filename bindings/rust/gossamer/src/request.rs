@@ -27,7 +27,7 @@ unsafe impl Send for Work {}
 
 impl Work {
     fn finish(&mut self, status: c_int, message: &sys::goss_message) {
-        self.outcome = Some(check(status).map(|()| Message::of(message)));
+        self.outcome = Some(self.comm.check(status).map(|()| Message::of(message)));
     }
 
     /// Whether it has completed. Never blocks.
@@ -39,7 +39,7 @@ impl Work {
             if done != 0 {
                 self.finish(status, &message);
             } else {
-                check(status)?;
+                self.comm.check(status)?;
             }
         }
         Ok(self.outcome.is_some())
@@ -55,7 +55,7 @@ impl Work {
             if status == sys::GOSS_ERR_INVALID_ARGUMENT && !self.raw.is_null() {
                 unsafe { sys::goss_test(&mut self.raw, &mut done, null_mut()) };
                 if done == 0 {
-                    return Err(Error::last(status));
+                    return Err(Error::last(self.comm.raw, status));
                 }
             }
             self.finish(status, &message);
@@ -63,7 +63,7 @@ impl Work {
         self.outcome.clone().expect("finish() has set it")
     }
 
-    /// How it has failed, while it is not waited for.
+    /// How it has failed, while it is not waited for. It blames no rank by number, as `wait`'s does.
     pub fn error(&self) -> Option<Error> {
         if let Some(outcome) = &self.outcome {
             return outcome.as_ref().err().cloned();
@@ -71,9 +71,10 @@ impl Work {
         let (mut status, mut text) = (sys::GOSS_SUCCESS, null_mut());
         // SAFETY: as above; the text is copied before anything else is called.
         unsafe {
-            check(sys::goss_request_error(self.raw, &mut status, &mut text))
+            self.comm
+                .check(sys::goss_request_error(self.raw, &mut status, &mut text))
                 .err()
-                .or_else(|| (status != sys::GOSS_SUCCESS).then(|| Error::new(Status::of(status), text_of(text))))
+                .or_else(|| (status != sys::GOSS_SUCCESS).then(|| Error::new(Status::of(status), -1, text_of(text))))
         }
     }
 }
@@ -88,7 +89,7 @@ impl<S: Send, R: Send> Request<S, R> {
         self.work.is_done()
     }
 
-    /// How it has failed, while it is not waited for.
+    /// How it has failed, while it is not waited for. It blames no rank by number, as `wait`'s does.
     pub fn error(&self) -> Option<Error> {
         self.work.error()
     }

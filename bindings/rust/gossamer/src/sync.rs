@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Synchronizer {
     raw: sys::goss_sync_t,
     tensors: Vec<Tensor>,
-    _comm: Arc<Inner>,
+    comm: Arc<Inner>,
 }
 
 struct Tensor {
@@ -47,8 +47,9 @@ impl Synchronizer {
     /// By a spec such as "diloco:h=50"; docs/synchronizers.md lists them. Collective.
     pub fn new(comm: &Comm, spec: &str) -> Result<Synchronizer> {
         let mut raw = null_mut();
-        check(unsafe { sys::goss_sync_create(comm.inner.raw, c_text(spec)?.as_ptr() as *mut _, &mut raw) })?;
-        Ok(Synchronizer { raw, tensors: Vec::new(), _comm: comm.inner.clone() })
+        comm.inner
+            .check(unsafe { sys::goss_sync_create(comm.inner.raw, c_text(spec)?.as_ptr() as *mut _, &mut raw) })?;
+        Ok(Synchronizer { raw, tensors: Vec::new(), comm: comm.inner.clone() })
     }
 
     /// Takes a tensor of the model, before `start`, and returns its number. `layer` -1: a layer of its own.
@@ -64,7 +65,7 @@ impl Synchronizer {
             raw.gradient = tensor.gradient.as_mut_ptr().cast();
             raw.count = tensor.parameter.len();
             raw.layer = layer;
-            check(sys::goss_sync_register(self.raw, &mut raw, null_mut()))?;
+            self.comm.check(sys::goss_sync_register(self.raw, &mut raw, null_mut()))?;
         }
         self.tensors.push(tensor);
         Ok(self.tensors.len() - 1)
@@ -96,58 +97,58 @@ impl Synchronizer {
 
     /// Collective, once: all ranks get rank 0's parameters.
     pub fn start(&mut self) -> Result<()> {
-        check(unsafe { sys::goss_sync_start(self.raw) })
+        self.comm.check(unsafe { sys::goss_sync_start(self.raw) })
     }
 
     pub fn set_lr(&mut self, lr: f64) -> Result<()> {
-        check(unsafe { sys::goss_sync_set_lr(self.raw, lr) })
+        self.comm.check(unsafe { sys::goss_sync_set_lr(self.raw, lr) })
     }
 
     /// Whether this rank computes the coming step.
     pub fn computes(&mut self) -> Result<bool> {
         let mut computes = 0;
-        check(unsafe { sys::goss_sync_computes(self.raw, &mut computes) })?;
+        self.comm.check(unsafe { sys::goss_sync_computes(self.raw, &mut computes) })?;
         Ok(computes != 0)
     }
 
     pub fn step_time(&mut self, seconds: f64) -> Result<()> {
-        check(unsafe { sys::goss_sync_step_time(self.raw, seconds) })
+        self.comm.check(unsafe { sys::goss_sync_step_time(self.raw, seconds) })
     }
 
     /// The gradient is final for this step: its exchange may start.
     pub fn gradient_ready(&mut self, index: usize) -> Result<()> {
         self.tensor(index)?.is_lent = true;
-        check(unsafe { sys::goss_sync_gradient_ready(self.raw, index as i32) })
+        self.comm.check(unsafe { sys::goss_sync_gradient_ready(self.raw, index as i32) })
     }
 
     /// Collective: all gradients are exchanged when it returns.
     pub fn gradients(&mut self) -> Result<()> {
         self.tensors.iter_mut().for_each(|tensor| tensor.is_lent = true);
-        check(unsafe { sys::goss_sync_gradients(self.raw) })?;
+        self.comm.check(unsafe { sys::goss_sync_gradients(self.raw) })?;
         self.tensors.iter_mut().for_each(|tensor| tensor.is_lent = false);
         Ok(())
     }
 
     /// Collective: the optimizer has changed the parameters.
     pub fn step(&mut self) -> Result<()> {
-        check(unsafe { sys::goss_sync_step(self.raw) })
+        self.comm.check(unsafe { sys::goss_sync_step(self.raw) })
     }
 
     /// Collective: applies what is in flight; all ranks hold the same parameters then.
     pub fn finish(&mut self) -> Result<()> {
-        check(unsafe { sys::goss_sync_finish(self.raw) })
+        self.comm.check(unsafe { sys::goss_sync_finish(self.raw) })
     }
 
     /// What is needed beside the parameters to go on with the same bits.
     pub fn export(&mut self) -> Result<Vec<u8>> {
         let (mut bytes, mut count) = (null_mut(), 0);
-        check(unsafe { sys::goss_sync_export(self.raw, &mut bytes, &mut count) })?;
+        self.comm.check(unsafe { sys::goss_sync_export(self.raw, &mut bytes, &mut count) })?;
         Ok(unsafe { take_bytes(bytes, count) })
     }
 
     /// Before `start`.
     pub fn import(&mut self, bytes: &[u8]) -> Result<()> {
-        check(unsafe { sys::goss_sync_import(self.raw, bytes.as_ptr() as *mut c_void, bytes.len()) })
+        self.comm.check(unsafe { sys::goss_sync_import(self.raw, bytes.as_ptr() as *mut c_void, bytes.len()) })
     }
 
     /// Takes the states of all ranks of a run on another number of ranks; true when something is left behind.
@@ -156,7 +157,7 @@ impl Synchronizer {
         let mut counts: Vec<_> = states.iter().map(|state| state.len()).collect();
         let mut dropped = 0;
         let (listed, lengths) = (bytes.as_mut_ptr(), counts.as_mut_ptr());
-        check(unsafe { sys::goss_sync_import_all(self.raw, listed, lengths, states.len(), &mut dropped) })?;
+        self.comm.check(unsafe { sys::goss_sync_import_all(self.raw, listed, lengths, states.len(), &mut dropped) })?;
         Ok(dropped != 0)
     }
 
@@ -165,7 +166,7 @@ impl Synchronizer {
         unsafe {
             let mut raw: sys::goss_sync_info = std::mem::zeroed();
             check(sys::goss_sync_info_init(&mut raw, std::mem::size_of_val(&raw)))?;
-            check(sys::goss_sync_get_info(self.raw, &mut raw))?;
+            self.comm.check(sys::goss_sync_get_info(self.raw, &mut raw))?;
             Ok(Info {
                 spec: text_of(raw.spec),
                 gradients: raw.gradients,
@@ -180,14 +181,14 @@ impl Synchronizer {
         // SAFETY: a struct of numbers, which goss_sync_counters_init fills.
         let mut counters: SyncCounters = unsafe { std::mem::zeroed() };
         check(unsafe { sys::goss_sync_counters_init(&mut counters, std::mem::size_of::<SyncCounters>()) })?;
-        check(unsafe { sys::goss_sync_get_counters(self.raw, &mut counters) })?;
+        self.comm.check(unsafe { sys::goss_sync_get_counters(self.raw, &mut counters) })?;
         Ok(counters)
     }
 
     /// Pending and later calls of all ranks fail with `reason`.
     pub fn abort(&self, reason: &str) -> Result<()> {
         let reason = c_text(reason)?;
-        check(unsafe { sys::goss_sync_abort(self.raw, reason.as_ptr() as *mut _) })
+        self.comm.check(unsafe { sys::goss_sync_abort(self.raw, reason.as_ptr() as *mut _) })
     }
 }
 

@@ -124,8 +124,24 @@ func contexts(r ranks) {
 	must(buffer.Free())
 	must(apart.Close())
 	run(r, gossamer.Barrier())
+	blamed(r)
 	deadlines(r)
 	cancelledWhileClosing(r)
+}
+
+// blamed: the rank of an error counts in the communicator of the call, where rank 0 of the world is the last one.
+func blamed(r ranks) {
+	reversed := value(r.comm.Split(0, -r.rank))
+	if r.rank == 0 {
+		must(reversed.Abort("for the test"))
+	} else {
+		for _, err := range []error{gossamer.Run(r.ctx, reversed, gossamer.Barrier()), reversed.Err()} {
+			var failure *gossamer.Error
+			is(errors.As(err, &failure) && errors.Is(err, gossamer.ErrAborted) && failure.Rank == r.size-1, "%v", err)
+		}
+	}
+	must(reversed.Close())
+	run(r, gossamer.Barrier())
 }
 
 // deadlines: a plan's context ends it too; one goroutine alone waits for it.

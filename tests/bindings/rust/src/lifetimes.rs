@@ -7,6 +7,7 @@ pub fn all(comm: &Comm) {
     forgotten_request(comm);
     dropped_communicator(comm);
     aborted(comm);
+    blamed(comm);
     shrunk(comm);
 }
 
@@ -43,6 +44,20 @@ fn dropped_communicator(comm: &Comm) {
     let began = Instant::now();
     drop(apart);
     assert!(began.elapsed() < Duration::from_secs(30), "dropping a communicator took {:?}", began.elapsed());
+    barrier().run(comm).unwrap();
+}
+
+/// The rank of an error counts in the communicator of the call, where rank 0 of the world is the last one.
+fn blamed(comm: &Comm) {
+    let reversed = comm.split(0, -comm.rank()).unwrap().expect("a color");
+    if comm.rank() == 0 {
+        reversed.abort("for the test").unwrap();
+    } else {
+        let error = barrier().run(&reversed).unwrap_err();
+        assert_eq!((error.status, error.rank), (Status::Aborted, Some(comm.size() - 1)), "{}", error);
+        assert_eq!(reversed.error().unwrap().rank, Some(comm.size() - 1));
+    }
+    drop(reversed);
     barrier().run(comm).unwrap();
 }
 
