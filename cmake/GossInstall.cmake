@@ -9,7 +9,7 @@ list(TRANSFORM abi_headers PREPEND ${PROJECT_SOURCE_DIR}/include/gossamer/)
 install(FILES ${abi_headers} ${PROJECT_SOURCE_DIR}/include/gossamer/gossamer.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gossamer
         COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/gossamer/cpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gossamer COMPONENT development)
-foreach(program goss-bench goss-explain goss-links goss-pipeline-bench goss-tune goss-train goss-wanem goss-keys)
+foreach(program goss-bench goss-explain goss-links goss-pipeline-bench goss-sim goss-tune goss-train goss-wanem goss-keys)
   if(TARGET ${program})
     install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/goss.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
             RENAME ${program} COMPONENT tools)

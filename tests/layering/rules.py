@@ -51,6 +51,8 @@ UNITS = {
     # NCCL's interface orders streams among each other by the device seam.
     "bindings/nccl": C_ABI + ("include/gossamer/device.h", "include/gossamer/status.h", "devices/cuda"),
     "bench": C_ABI + ("tools/commandline",),
+    # Runs what the library is made of over a simulated C ABI.
+    "bench/sim": C_ABI + ("include/gossamer", "lib/base", "lib/builtins", "lib/call", "lib/health", "lib/planner", "lib/schedule", "lib/state", "lib/sync", "lib/topology", "tools/commandline"),
     "tools": ("include/gossamer", "lib/base", "lib/platform", "lib/security", "tools/commandline"),
     "tools/commandline": (),
     "trainer": C_ABI + ("tools/commandline",),  # main.cc: the floors below, the lower ones first

@@ -20,4 +20,4 @@ _goss() {
   fi
   mapfile -t COMPREPLY < <(compgen -W "$values" -- "$word")
 }
-complete -F _goss goss-bench goss-explain goss-links goss-pipeline-bench goss-tune goss-train goss-wanem goss-keys
+complete -F _goss goss-bench goss-explain goss-links goss-pipeline-bench goss-sim goss-tune goss-train goss-wanem goss-keys

@@ -1,0 +1,26 @@
+/// What goss_comm_shrink takes: the library's agreement (health/agreement.h) over simulated links.
+#ifndef GOSS_BENCH_SIM_RECOVERY_H_
+#define GOSS_BENCH_SIM_RECOVERY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/sim/network.h"
+
+namespace goss::bench::sim {
+
+struct AgreementCost {
+  double time_s = 0;
+  double messages = 0; ///< Of all ranks.
+  bool goes_on = true; ///< The survivors are enough.
+};
+
+/// `members`: world ranks of the communicator; `gone`: those that have died. Up to kAgreeing ranks exchange every
+/// message; of more, so many do, and each message then stands for as many as a rank has peers for one of theirs.
+[[nodiscard]] AgreementCost agree(const Network& network, const std::vector<int>& members,
+                                  const std::vector<int>& gone);
+inline constexpr int kAgreeing = 32;
+
+} // namespace goss::bench::sim
+
+#endif // GOSS_BENCH_SIM_RECOVERY_H_
