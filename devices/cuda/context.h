@@ -7,7 +7,13 @@
 #include "devices/cuda/driver/driver.h"
 #include "gossamer/status.h"
 
+namespace goss::compressors::cuda {
+struct GateKernels;
+} // namespace goss::compressors::cuda
+
 namespace goss::devices::cuda {
+
+using compressors::cuda::GateKernels;
 
 /// Immutable.
 class Context {
@@ -21,6 +27,8 @@ class Context {
   [[nodiscard]] const std::string& name() const { return name_; }
   /// `error` as a status: success, or GOSS_ERR_DEVICE that names the device and `call`.
   [[nodiscard]] Status statusOf(CUresult error, const char* call) const;
+  /// The status of a launch by the kernels' library: what CUDA refused there is the device's failure, and names it.
+  [[nodiscard]] Status ofKernel(Status status) const;
 
  private:
   const Driver& driver_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "devices/cuda/codec.h"
+#include "devices/cuda/kernels.h"
 #include "devices/cuda/queue.h"
 
 namespace goss::devices::cuda {
@@ -116,8 +117,26 @@ Status CudaDevice::probeFlags() {
   auto tried = queue(nullptr);
   if (!tried.isOk()) return tried.status();
   const Status status = tried.value()->raise(reinterpret_cast<Flag>(word.value()->data()), 1);
-  awaits_flags_ = status.isOk();
-  return status.kind() == GOSS_ERR_UNSUPPORTED ? Status::ok() : status;
+  if (status.kind() != GOSS_ERR_UNSUPPORTED) return status;
+  loadGates();
+  return {};
+}
+
+void CudaDevice::loadGates() {
+  const auto& library = kernelLibrary();
+  Status status = library.status();
+  if (status.isOk()) {
+    const InContext inside(context_);
+    status = library.value()->gates.load();
+  }
+  if (status.isOk()) {
+    gates_ = &library.value()->gates;
+    return;
+  }
+  flags_ = Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("{}: its streams do not await values in memory, and no kernel does it for them "
+                                     "({}); install a driver of CUDA 12 or later",
+                                     context_.name(), status.text()));
 }
 
 Result<std::unique_ptr<DeviceBlock>> CudaDevice::allocate(MemoryKind kind, std::size_t bytes) {
@@ -153,14 +172,10 @@ Status CudaDevice::checkStream(CUstream stream) const {
 Result<std::unique_ptr<DeviceQueue>> CudaDevice::queue(void* stream) {
   const auto given = static_cast<CUstream>(stream);
   const bool own_device = given == nullptr || given == CU_STREAM_LEGACY || given == CU_STREAM_PER_THREAD;
-  if (given != nullptr && !awaits_flags_)
-    return Status::error(
-        GOSS_ERR_UNSUPPORTED,
-        fmt::format("{}: its streams do not await values in memory; install a driver of CUDA 12 or later",
-                    context_.name()));
+  if (given != nullptr && !flags_.isOk()) return flags_;
   if (!own_device)
     if (const Status status = checkStream(given); !status.isOk()) return status;
-  return CudaQueue::make(context_, given);
+  return CudaQueue::make(context_, given, gates_);
 }
 
 Result<std::unique_ptr<DeviceEvent>> CudaDevice::event() {

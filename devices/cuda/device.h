@@ -27,12 +27,15 @@ class CudaDevice final : public Device {
 
  private:
   Status checkStream(CUstream stream) const;
-  /// Finds out whether streams write and await values in memory, as they do since CUDA 12.
+  /// Finds out how streams raise and await flags: by memory operations, as since CUDA 12, or by kernels.
   Status probeFlags();
+  /// Where there are no memory operations.
+  void loadGates();
 
   const Context context_;
   const int ordinal_;
-  bool awaits_flags_ = false;
+  const GateKernels* gates_ = nullptr; ///< Null: streams have memory operations, or `flags_` says what is missing.
+  Status flags_;
 };
 
 } // namespace goss::devices::cuda

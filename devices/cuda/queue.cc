@@ -2,9 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdint>
 
+#include "devices/cuda/kernels.h"
+
 namespace goss::devices::cuda {
+
+namespace {
+
+/// Of a gate that is a kernel, against one that spins for ever because its process was stopped, or its end left the GPU
+/// as it was, as a server that shares a GPU among processes may. Longer than any call waits with its stream closed.
+constexpr std::chrono::hours kLongestWait{24};
+
+} // namespace
 
 CudaEvent::~CudaEvent() {
   const InContext inside(context_);
@@ -20,14 +31,15 @@ Result<bool> CudaEvent::isDone() {
   return context_.statusOf(error, "cuEventQuery");
 }
 
-Result<std::unique_ptr<DeviceQueue>> CudaQueue::make(const Context& context, CUstream stream) {
+Result<std::unique_ptr<DeviceQueue>> CudaQueue::make(const Context& context, CUstream stream,
+                                                     const GateKernels* gates) {
   const bool own = stream == nullptr;
   if (own) {
     const InContext inside(context);
     const CUresult error = context.driver().streamCreate(&stream, CU_STREAM_NON_BLOCKING);
     if (error != CUDA_SUCCESS) return context.statusOf(error, "cuStreamCreate");
   }
-  return std::unique_ptr<DeviceQueue>(std::make_unique<CudaQueue>(context, stream, own));
+  return std::unique_ptr<DeviceQueue>(std::make_unique<CudaQueue>(context, stream, own, gates));
 }
 
 CudaQueue::~CudaQueue() {
@@ -69,14 +81,18 @@ Status CudaQueue::ofFlag(CUresult error, const char* call) const {
 
 Status CudaQueue::raise(Flag flag, std::uint32_t value) {
   const InContext inside(context_);
+  if (gates_ != nullptr) return context_.ofKernel(gates_->raise(flag, value, stream_));
+  const auto write = context_.driver().streamWriteValue32;
   const auto at = reinterpret_cast<CUdeviceptr>(flag);
-  return ofFlag(context_.driver().streamWriteValue32(stream_, at, value, 0), "cuStreamWriteValue32");
+  return ofFlag(write == nullptr ? CUDA_ERROR_NOT_SUPPORTED : write(stream_, at, value, 0), "cuStreamWriteValue32");
 }
 
 Status CudaQueue::await(Flag flag, std::uint32_t value) {
   const InContext inside(context_);
+  if (gates_ != nullptr) return context_.ofKernel(gates_->await(flag, value, kLongestWait, stream_));
+  const auto wait = context_.driver().streamWaitValue32;
   const auto at = reinterpret_cast<CUdeviceptr>(flag);
-  return ofFlag(context_.driver().streamWaitValue32(stream_, at, value, CU_STREAM_WAIT_VALUE_GEQ),
+  return ofFlag(wait == nullptr ? CUDA_ERROR_NOT_SUPPORTED : wait(stream_, at, value, CU_STREAM_WAIT_VALUE_GEQ),
                 "cuStreamWaitValue32");
 }
 

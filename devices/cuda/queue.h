@@ -26,9 +26,11 @@ class CudaEvent final : public DeviceEvent {
 
 class CudaQueue final : public DeviceQueue {
  public:
-  /// `stream` null: a new one.
-  static Result<std::unique_ptr<DeviceQueue>> make(const Context& context, CUstream stream);
-  CudaQueue(const Context& context, CUstream stream, bool own) : context_(context), stream_(stream), own_(own) {}
+  /// `stream` null: a new one. Flags are raised and awaited by kernels where `gates` is not null, which outlives the
+  /// queue; else by memory operations.
+  static Result<std::unique_ptr<DeviceQueue>> make(const Context& context, CUstream stream, const GateKernels* gates);
+  CudaQueue(const Context& context, CUstream stream, bool own, const GateKernels* gates)
+      : context_(context), stream_(stream), own_(own), gates_(gates) {}
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
   ~CudaQueue() override;
@@ -47,6 +49,7 @@ class CudaQueue final : public DeviceQueue {
   const Context& context_;
   const CUstream stream_;
   const bool own_;
+  const GateKernels* const gates_;
 };
 
 } // namespace goss::devices::cuda

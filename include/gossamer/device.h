@@ -165,7 +165,7 @@ struct DevicePlug {
 
 inline constexpr const char* kDevicePlugSymbol = "goss_device_plug";
 /// Changes whenever the device seam or a type in it does.
-inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 3";
+inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 4";
 
 } // namespace goss
 

@@ -2,7 +2,9 @@
 #ifndef GOSS_COMPRESSORS_CUDA_LIBRARY_KERNEL_LIBRARY_H_
 #define GOSS_COMPRESSORS_CUDA_LIBRARY_KERNEL_LIBRARY_H_
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -22,12 +24,25 @@ class KernelCodec {
   virtual Status merge(MergeJob& job, void* stream) const = 0;
 };
 
+/// Flags for streams of the calling thread's current device that have no memory operations: a kernel of one warp raises
+/// a flag, another one looks at it again and again. GOSS_ERR_INTERNAL: CUDA refuses a kernel.
+struct GateKernels {
+  /// Loads them on the device, so that no launch does. GOSS_ERR_UNSUPPORTED where they cannot run on it.
+  Status (*load)();
+  /// As DeviceQueue::raise().
+  Status (*raise)(Flag flag, std::uint32_t value, void* stream);
+  /// As DeviceQueue::await(); but a stream that has waited for `longest` loses its device: a wait that nobody ends any
+  /// more ends, and what stands behind it never runs.
+  Status (*await)(Flag flag, std::uint32_t value, std::chrono::nanoseconds longest, void* stream);
+};
+
 /// The library and the provider that loads it must come from one build.
 struct KernelLibrary {
   const char* version; ///< kDevicePlugVersion of the library.
   /// As Device::codec(), for the calling thread's current device. Loads all kernels there, so that no launch does; also
   /// GOSS_ERR_UNSUPPORTED where one cannot run on it.
   Result<std::unique_ptr<const KernelCodec>> (*makeCodec)(std::string_view spec);
+  GateKernels gates;
 };
 
 inline constexpr const char* kKernelLibraryFile = "libgossamer_cuda_kernels.so";

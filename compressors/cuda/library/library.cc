@@ -5,6 +5,7 @@
 
 #include "compressors/cuda/codecs/device_catalogue.h"
 #include "compressors/cuda/kernels/kernel_list.h"
+#include "compressors/cuda/library/gates.h"
 #include "compressors/cuda/library/kernel_library.h"
 
 namespace goss::compressors::cuda {
@@ -41,12 +42,35 @@ Result<std::unique_ptr<const KernelCodec>> makeLibraryCodec(std::string_view spe
   return std::unique_ptr<const KernelCodec>(std::make_unique<LibraryCodec>(made.take()));
 }
 
+Status loadGateKernels() {
+  const int code = loadGates();
+  if (code == 0) return {};
+  return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("CUDA cannot run the kernels on this device: error {}; "
+                                                         "cudaGetErrorString() says what it means",
+                                                         code));
+}
+
+Status ofGate(int code) {
+  if (code == 0) return {};
+  return Status::error(GOSS_ERR_INTERNAL, fmt::format("CUDA refused the kernel of a gate with error {}", code));
+}
+
+Status raiseFlag(Flag flag, std::uint32_t value, void* stream) {
+  return ofGate(launchRaise(flag, value, static_cast<Stream>(stream)));
+}
+
+Status awaitFlag(Flag flag, std::uint32_t value, std::chrono::nanoseconds longest, void* stream) {
+  return ofGate(launchAwait(flag, value, longest, static_cast<Stream>(stream)));
+}
+
 } // namespace
 
 } // namespace goss::compressors::cuda
 
 extern "C" {
 [[gnu::visibility("default")]] extern const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library;
-const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library{goss::kDevicePlugVersion,
-                                                                      goss::compressors::cuda::makeLibraryCodec};
+const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library{
+    goss::kDevicePlugVersion,
+    goss::compressors::cuda::makeLibraryCodec,
+    {goss::compressors::cuda::loadGateKernels, goss::compressors::cuda::raiseFlag, goss::compressors::cuda::awaitFlag}};
 }

@@ -53,8 +53,8 @@ void findContexts(Finder& find, Driver& driver) {
 
 void findStreams(Finder& find, Driver& driver) {
   find(driver.memcpyAsync, "cuMemcpyAsync");
-  find(driver.streamWriteValue32, "cuStreamWriteValue32_v2");
-  find(driver.streamWaitValue32, "cuStreamWaitValue32_v2");
+  find.mayLack(driver.streamWriteValue32, "cuStreamWriteValue32_v2");
+  find.mayLack(driver.streamWaitValue32, "cuStreamWaitValue32_v2");
   find(driver.streamCreate, "cuStreamCreate");
   find(driver.streamDestroy, "cuStreamDestroy_v2");
   find(driver.streamSynchronize, "cuStreamSynchronize");

@@ -35,8 +35,8 @@ struct Driver {
   decltype(&cuMemHostGetDevicePointer_v2) memHostGetDevicePointer;
   decltype(&cuPointerGetAttributes) pointerGetAttributes;
   decltype(&cuMemcpyAsync) memcpyAsync;
-  decltype(&cuStreamWriteValue32_v2) streamWriteValue32;
-  decltype(&cuStreamWaitValue32_v2) streamWaitValue32;
+  decltype(&cuStreamWriteValue32_v2) streamWriteValue32; ///< May be null.
+  decltype(&cuStreamWaitValue32_v2) streamWaitValue32;   ///< May be null.
   decltype(&cuStreamCreate) streamCreate;
   decltype(&cuStreamDestroy_v2) streamDestroy;
   decltype(&cuStreamSynchronize) streamSynchronize;

@@ -76,6 +76,19 @@ CUresult waitValue(CUstream stream, CUdeviceptr at, T value, unsigned flags) {
   });
 }
 
+/// A queue as a kernel sees it that runs in it.
+class Machine final : public cudaStandinMachine {
+ public:
+  explicit Machine(const Queue& queue) : queue_(queue) {}
+  void* reach(const void* memory, size_t bytes) const override {
+    return standin::memory().reach(reinterpret_cast<std::uintptr_t>(memory), bytes);
+  }
+  bool isLost() const override { return queue_.lost(); }
+
+ private:
+  const Queue& queue_;
+};
+
 standin::Event* eventOf(CUevent event) { return reinterpret_cast<standin::Event*>(event); }
 
 standin::Marker markerOf(CUevent event) {
@@ -111,14 +124,13 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUst
 }
 
 int cudaStandinLaunch(void* stream, cudaStandinKernel* kernel) {
-  const auto reach = [](const void* memory, size_t bytes) -> void* {
-    return standin::memory().reach(reinterpret_cast<std::uintptr_t>(memory), bytes);
-  };
   std::shared_ptr<cudaStandinKernel> kept(kernel);
-  return standin::submit(static_cast<CUstream>(stream), [kept, reach](const Queue& queue) {
-    if (kept->run(reach)) return;
-    standin::complain("a kernel touches memory that was freed, or behind its end");
-    queue.health().lose(CUDA_ERROR_ILLEGAL_ADDRESS);
+  return standin::submit(static_cast<CUstream>(stream), [kept](const Queue& queue) {
+    const int error = kept->run(Machine(queue));
+    if (error == CUDA_SUCCESS || queue.lost()) return;
+    if (error == CUDA_ERROR_ILLEGAL_ADDRESS)
+      standin::complain("a kernel touches memory that was freed, or behind its end");
+    queue.health().lose(error);
   });
 }
 

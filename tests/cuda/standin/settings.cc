@@ -24,6 +24,7 @@ Settings read() {
   read.delay_us = static_cast<int>(number("CUDA_STANDIN_DELAY_US", 0));
   read.one_queue = number("CUDA_STANDIN_ONE_QUEUE", 0) != 0;
   read.memops = number("CUDA_STANDIN_MEMOPS", 1) != 0;
+  read.kernels = number("CUDA_STANDIN_KERNELS", 1) != 0;
   read.fail_at = number("CUDA_STANDIN_FAIL_AT", 0);
   read.fail_code = static_cast<int>(number("CUDA_STANDIN_FAIL_CODE", 719));
   read.memory_bytes = number("CUDA_STANDIN_MEMORY_BYTES", read.memory_bytes);
@@ -112,5 +113,7 @@ void cudaStandinFail(int device, std::uint64_t calls) {
   const std::shared_ptr<standin::Health> health = standin::healthOf(device);
   health->fail_at = health->calls + calls;
 }
+
+bool cudaStandinRunsKernels() { return standin::settings().kernels; }
 
 void cudaStandinCounts(standin::Counts* counts) { *counts = standin::counts(); }

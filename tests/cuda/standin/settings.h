@@ -7,9 +7,9 @@
 /// - What a real driver forbids or punishes is found: a copy into memory that was freed (the context is lost, and
 ///   standard error names the call), a host function that calls the driver, synchronising a stream that is captured,
 ///   asking for events and allocating while another thread captures in global mode.
-/// - Kernels do not run: the interface has no launch. Those of codecs do: the stand-in has a
-/// libgossamer_cuda_kernels.so
-///   of its own, which runs them as host code in the stream's queue.
+/// - Kernels do not run: the interface has no launch. Those of Gossamer do, which are codecs and gates: the stand-in
+/// has
+///   a libgossamer_cuda_kernels.so of its own, which runs them as host code in the stream's queue.
 ///
 /// Variables choose what it does; they are read once, when the first function is called, and hold until a test calls
 /// cudaStandinConfigure():
@@ -18,6 +18,7 @@
 ///   CUDA_STANDIN_DELAY_US=n       pause before each item of a queue (0)
 ///   CUDA_STANDIN_ONE_QUEUE=1      all streams of a device share one queue, as CUDA_DEVICE_MAX_CONNECTIONS=1 may do
 ///   CUDA_STANDIN_MEMOPS=0         cuStreamWaitValue and cuStreamWriteValue are not supported
+///   CUDA_STANDIN_KERNELS=0        devices cannot run the kernels of Gossamer
 ///   CUDA_STANDIN_FAIL_AT=k        the k-th call on a device that reaches a stream or an event, and all calls on that
 ///                                 device after it, fail (0: none); its queues drop what they hold, host functions are
 ///                                 not called, waits never end
@@ -40,6 +41,7 @@ struct Settings {
   int delay_us = 0;
   bool one_queue = false;
   bool memops = true;
+  bool kernels = true;
   std::uint64_t fail_at = 0;
   int fail_code = 719;
   std::size_t memory_bytes = std::size_t{16} << 30;
@@ -93,13 +95,23 @@ extern "C" void cudaStandinConfigure(const standin::Settings& settings);
 /// The `calls`-th call on `device` from now on fails, and all after it.
 extern "C" void cudaStandinFail(int device, std::uint64_t calls);
 extern "C" void cudaStandinCounts(standin::Counts* counts);
-/// A kernel: the stream runs it, unless the device is lost. It reaches memory by `reach`, which returns NULL for what
-/// was freed or reaches beyond an allocation; then it returns false, and the device is lost.
+/// What a kernel that runs sees of its device.
+struct cudaStandinMachine {
+  virtual ~cudaStandinMachine() = default;
+  /// Where the host reaches `bytes` bytes at `memory`; NULL: they were freed, or reach beyond their allocation.
+  virtual void* reach(const void* memory, size_t bytes) const = 0;
+  /// The device has a sticky error: what waits ends.
+  virtual bool isLost() const = 0;
+};
+/// A kernel: the stream runs it, unless the device is lost. It returns a CUresult; where that is not 0, the device is
+/// lost by it.
 struct cudaStandinKernel {
   virtual ~cudaStandinKernel() = default;
-  virtual bool run(void* (*reach)(const void* memory, size_t bytes)) = 0;
+  virtual int run(const cudaStandinMachine& machine) = 0;
 };
 /// Puts the kernel on the stream, and deletes it behind. Returns a CUresult.
 extern "C" int cudaStandinLaunch(void* stream, cudaStandinKernel* kernel);
+/// Settings::kernels.
+extern "C" bool cudaStandinRunsKernels();
 
 #endif // GOSS_TESTS_CUDA_STANDIN_SETTINGS_H_

@@ -58,6 +58,8 @@ void makeMachine(const MachineSetup& setup, int ranks) {
   settings.devices = kDevicesOfRank * (setup.share ? 1 : ranks);
   settings.delay_us = setup.behaviour.latency_us;
   settings.one_queue = setup.behaviour.one_queue;
+  const char* memops = std::getenv("CUDA_STANDIN_MEMOPS"); // Of a run of all tests.
+  settings.memops = memops == nullptr || *memops != '0';
   if (setup.standin) setup.standin(settings);
   standinFunction(kConfigure, "cudaStandinConfigure")(settings);
 }

@@ -35,6 +35,11 @@ std::vector<Mode> modes() {
   // Where ranks share a device, streams that are one queue can only deadlock: one rank's gate is before what opens it.
   modes.push_back({"shared", {.share = true}});
   modes.push_back({"sharedSlow", {.behaviour = {200, false, 0}, .share = true}});
+  // Gates are kernels.
+  const auto without = [](standin::Settings& settings) { settings.memops = false; };
+  modes.push_back({"kernels", {.standin = without}});
+  modes.push_back({"kernelsOneQueueSlow", {.behaviour = {200, true, 0}, .standin = without}});
+  modes.push_back({"kernelsShared", {.share = true, .standin = without}});
   return modes;
 }
 
@@ -91,11 +96,13 @@ std::vector<T> ofStandin(const std::vector<T>& values) {
   return testsStandin() ? values : std::vector<T>{};
 }
 
-class WithoutMemoryOperations : public testing::TestWithParam<Way> {};
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(WithoutMemoryOperations); // By `threads`.
+/// Streams have no memory operations, and the device runs no kernels either.
+class WithoutGates : public testing::TestWithParam<Way> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(WithoutGates); // By `threads`.
 
-TEST_P(WithoutMemoryOperations, CallsInStreamsAloneAreRefused) {
-  const MachineSetup machine{.standin = [](standin::Settings& settings) { settings.memops = false; }};
+TEST_P(WithoutGates, CallsInStreamsAloneAreRefused) {
+  const MachineSetup machine{
+      .standin = [](standin::Settings& settings) { settings.memops = settings.kernels = false; }};
   runDeviceRanks({"", 2, machine}, [](goss_comm_t comm, int rank, DeviceRank& device) {
     const Way way = GetParam();
     if (way != Way::ordered && way != Way::orderedPersistent) {
@@ -112,8 +119,7 @@ TEST_P(WithoutMemoryOperations, CallsInStreamsAloneAreRefused) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, WithoutMemoryOperations,
-                         testing::ValuesIn(ofStandin<Way>({std::begin(kWays), std::end(kWays)})));
+INSTANTIATE_TEST_SUITE_P(All, WithoutGates, testing::ValuesIn(ofStandin<Way>({std::begin(kWays), std::end(kWays)})));
 
 /// From which allocation of pinned memory on all fail, and whether the calls are in streams.
 class WithoutPinnedMemory : public testing::TestWithParam<std::tuple<int, bool>> {};

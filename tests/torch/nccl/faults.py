@@ -91,8 +91,8 @@ def device_lost(rank):
     time.sleep(100)  # torch ends the process
 
 
-def without_memory_operations(rank):
-    """CUDA_STANDIN_MEMOPS=0: streams cannot wait for the host, and no rank is to blame."""
+def without_gates(rank):
+    """CUDA_STANDIN_MEMOPS=0 and CUDA_STANDIN_KERNELS=0: streams cannot wait for the host, and no rank is to blame."""
     rank.begin(rank.backend, True)
     _look(rank, on_device(numbers(rank.number)))
 

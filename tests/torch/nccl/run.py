@@ -31,7 +31,7 @@ SOON = {"GOSS_SILENCE_MS": "2000", "TORCH_NCCL_DUMP_ON_TIMEOUT": "0", "TORCH_FR_
 LOST = r"lost rank 1|rank 1 was lost"
 FAULTS = {"killed": ({}, LOST), "stopped": ({}, LOST), "mismatched": ({}, r"does not match: .*rank 1 called all_reduce\(sum\) of 2000"),
           "absent": ({"GOSS_TIMEOUT_MS": "3000"}, "rank 1 has not called it yet"), "absent_to_the_watchdog": ({}, "timed out|timeout|did not complete within 4000 ms"),
-          "device_lost": ({}, "rank 1: cuda device"), "without_memory_operations": ({"CUDA_STANDIN_MEMOPS": "0"}, "do not await values in memory"),
+          "device_lost": ({}, "rank 1: cuda device"), "without_gates": ({"CUDA_STANDIN_MEMOPS": "0", "CUDA_STANDIN_KERNELS": "0"}, "do not await values in memory"),
           "recovered": ({"TORCH_NCCL_ASYNC_ERROR_HANDLING": "0"}, LOST), "shrunk": ({"TORCH_NCCL_ASYNC_ERROR_HANDLING": "0"}, None)}  # torch has nothing to tell
 # gossamer.torch takes torch's limit, not GOSS_TIMEOUT_MS, and torch has no way to ask it for a smaller group.
 NOT_OURS = ("absent", "shrunk")

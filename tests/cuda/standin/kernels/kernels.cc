@@ -1,11 +1,17 @@
-// The kernels of codecs for streams of the stand-in.
+// The kernels of codecs and of gates for streams of the stand-in.
 #include <dlfcn.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "compressors/cuda/library/gate_wait.h"
 #include "compressors/cuda/library/kernel_library.h"
+#include "devices/cuda/driver/driver_api.h"
 #include "tests/cuda/host_kernels/host_kernels.h"
 #include "tests/cuda/standin/settings.h"
 
@@ -23,18 +29,101 @@ using goss::test::HostKernel;
 class Kernel final : public cudaStandinKernel {
  public:
   explicit Kernel(HostKernel kernel) : kernel_(std::move(kernel)) {}
-  bool run(void* (*reach)(const void* memory, size_t bytes)) override { return kernel_(reach); }
+  int run(const cudaStandinMachine& machine) override {
+    const auto reach = [&](const void* memory, std::size_t bytes) { return machine.reach(memory, bytes); };
+    return kernel_(reach) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+  }
 
  private:
   const HostKernel kernel_;
 };
 
-using Launch = decltype(&cudaStandinLaunch);
+std::uint32_t* reachFlag(const cudaStandinMachine& machine, const std::uint32_t* flag) {
+  return static_cast<std::uint32_t*>(machine.reach(flag, sizeof *flag));
+}
 
-/// Null where libcuda.so.1 is another one.
-Launch findLaunch() {
+class RaiseKernel final : public cudaStandinKernel {
+ public:
+  RaiseKernel(std::uint32_t* flag, std::uint32_t value) : flag_(flag), value_(value) {}
+  int run(const cudaStandinMachine& machine) override {
+    std::uint32_t* place = reachFlag(machine, flag_);
+    if (place == nullptr) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    std::atomic_ref(*place).store(value_, std::memory_order_release);
+    return CUDA_SUCCESS;
+  }
+
+ private:
+  std::uint32_t* const flag_;
+  const std::uint32_t value_;
+};
+
+class AwaitKernel final : public cudaStandinKernel {
+ public:
+  AwaitKernel(const std::uint32_t* flag, std::uint32_t value, std::chrono::nanoseconds longest)
+      : flag_(flag), value_(value), longest_(longest) {}
+  int run(const cudaStandinMachine& machine) override {
+    Lane lane{machine, flag_, value_};
+    const bool passed = goss::compressors::cuda::waitAtGate(lane, value_, static_cast<std::uint64_t>(longest_.count()));
+    if (lane.freed) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    return passed ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED;
+  }
+
+ private:
+  /// What waitAtGate() wants. The wait is over, too, once there is nothing to wait for any more.
+  struct Lane {
+    const cudaStandinMachine& machine;
+    const std::uint32_t* const flag;
+    const std::uint32_t value;
+    bool freed = false;
+
+    std::uint32_t look() {
+      std::uint32_t* place = reachFlag(machine, flag);
+      freed = place == nullptr;
+      if (freed || machine.isLost()) return value;
+      return std::atomic_ref(*place).load(std::memory_order_acquire);
+    }
+    static std::uint64_t now() {
+      return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                                        std::chrono::nanoseconds(1));
+    }
+    static void pause(unsigned /*ns*/) { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
+  };
+
+  const std::uint32_t* const flag_;
+  const std::uint32_t value_;
+  const std::chrono::nanoseconds longest_;
+};
+
+/// A function of the stand-in; null where libcuda.so.1 is another one.
+template <typename F>
+F find(F, const char* name) {
   void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  return driver == nullptr ? nullptr : reinterpret_cast<Launch>(::dlsym(driver, "cudaStandinLaunch"));
+  return driver == nullptr ? nullptr : reinterpret_cast<F>(::dlsym(driver, name));
+}
+
+// Of pointers that are not followed: the library is not linked with the stand-in.
+using Launch = decltype(&cudaStandinLaunch);
+constexpr Launch kLaunch = nullptr;
+constexpr decltype(&cudaStandinRunsKernels) kRunsKernels = nullptr;
+
+/// Whether the driver is the stand-in, and runs kernels now.
+Status checkDevice() {
+  const auto runs = find(kRunsKernels, "cudaStandinRunsKernels");
+  if (runs == nullptr) return Status::error(GOSS_ERR_UNSUPPORTED, "libcuda.so.1 is not the stand-in");
+  return runs() ? Status::ok() : Status::error(GOSS_ERR_UNSUPPORTED, "CUDA_STANDIN_KERNELS is 0");
+}
+
+Status ofLaunch(int error) {
+  if (error == 0) return Status::ok();
+  return Status::error(GOSS_ERR_INTERNAL, "CUDA refused a kernel with error " + std::to_string(error));
+}
+
+Status raiseFlag(goss::Flag flag, std::uint32_t value, void* stream) {
+  return ofLaunch(find(kLaunch, "cudaStandinLaunch")(stream, new RaiseKernel(flag, value)));
+}
+
+Status awaitFlag(goss::Flag flag, std::uint32_t value, std::chrono::nanoseconds longest, void* stream) {
+  return ofLaunch(find(kLaunch, "cudaStandinLaunch")(stream, new AwaitKernel(flag, value, longest)));
 }
 
 class StandinCodec final : public KernelCodec {
@@ -54,9 +143,7 @@ class StandinCodec final : public KernelCodec {
 
  private:
   Status launch(HostKernel kernel, void* stream) const {
-    const int error = enqueue_(stream, new Kernel(std::move(kernel)));
-    if (error == 0) return Status::ok();
-    return Status::error(GOSS_ERR_INTERNAL, "CUDA refused a kernel with error " + std::to_string(error));
+    return ofLaunch(enqueue_(stream, new Kernel(std::move(kernel))));
   }
 
   const HostCodec codec_;
@@ -64,16 +151,17 @@ class StandinCodec final : public KernelCodec {
 };
 
 Result<std::unique_ptr<const KernelCodec>> makeCodec(std::string_view spec) {
-  const Launch launch = findLaunch();
-  if (launch == nullptr) return Status::error(GOSS_ERR_UNSUPPORTED, "libcuda.so.1 is not the stand-in");
+  if (const Status status = checkDevice(); !status.isOk()) return status;
   Result<HostCodec> codec = goss::test::makeHostCodec(spec);
   if (!codec.isOk()) return codec.status();
-  return std::unique_ptr<const KernelCodec>(std::make_unique<StandinCodec>(codec.take(), launch));
+  return std::unique_ptr<const KernelCodec>(
+      std::make_unique<StandinCodec>(codec.take(), find(kLaunch, "cudaStandinLaunch")));
 }
 
 } // namespace
 
 extern "C" {
 [[gnu::visibility("default")]] extern const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library;
-const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library{goss::kDevicePlugVersion, makeCodec};
+const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library{
+    goss::kDevicePlugVersion, makeCodec, {checkDevice, raiseFlag, awaitFlag}};
 }
