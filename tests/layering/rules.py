@@ -105,6 +105,7 @@ EXTRA = {
     "compressors/portable/pick.cc": ("compressors",),
     "bench/limits/codec_bench.cc": ("compressors",),  # measures what the C ABI does not show
     "bench/limits/device_codec_bench.cc": ("compressors",),  # as the one before
+    "bench/limits/device_limits.cc": ("include/gossamer", "devices/cuda", "lib/devices", "lib/platform", "compressors/cuda/library"),  # measures a GPU below it
     "bench/tune/limits.cc": ("lib/base", "lib/kernels"),  # as the next
     "bench/limits/kernels_bench.cc": ("lib/base", "lib/kernels"),  # measures what the C ABI does not show
     "bench/explain_topology.cc": ("lib/platform",),  # shows what the C ABI does not

@@ -1,0 +1,238 @@
+// goss-device-limits: what the streams of a GPU allow a staged call: copies, fragments that pass through pinned memory
+// and gates, the latency of a gate of each kind, and whether a closed one holds other streams back.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "devices/cuda/device.h"
+#include "devices/cuda/driver/driver.h"
+#include "devices/cuda/kernels.h"
+#include "devices/cuda/queue.h"
+#include "devices/device_station.h"
+#include "devices/stream_gate.h"
+#include "tools/commandline/command_line.h"
+
+namespace goss::bench {
+
+namespace {
+
+using devices::cuda::CudaDevice;
+using devices::cuda::CudaQueue;
+using devices::cuda::Driver;
+using devices::cuda::GateKernels;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kSlots = 8;
+constexpr int kOtherStreams = 40; ///< More than the 32 hardware queues that CUDA_DEVICE_MAX_CONNECTIONS allows.
+constexpr std::chrono::seconds kPatience(10);
+
+struct Options {
+  std::size_t bytes = std::size_t{256} << 20;
+  std::size_t fragment = std::size_t{1} << 20;
+  int samples = 9;
+  int gates = 1000;
+};
+
+void require(const Status& status) {
+  if (!status.isOk()) throw std::runtime_error(status.text());
+}
+template <typename T>
+T require(Result<T> result) {
+  require(result.status());
+  return result.take();
+}
+
+double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+double medianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// False: it takes longer than kPatience.
+bool eventually(const std::function<bool()>& holds) {
+  for (const auto end = Clock::now() + kPatience; !holds();)
+    if (Clock::now() > end) return false;
+  return true;
+}
+
+void finish(CudaDevice& device, DeviceQueue& queue) {
+  const auto event = require(device.event());
+  require(queue.record(*event));
+  while (!require(event->isDone())) {
+  }
+}
+
+Flag flagAt(const DeviceBlock& pinned, std::size_t index) { return reinterpret_cast<Flag>(pinned.data()) + index; }
+
+/// Seconds that one copy takes, the median of several.
+double copySeconds(CudaDevice& device, void* to, const void* from, std::size_t bytes, int samples) {
+  const auto queue = require(device.queue(nullptr));
+  std::vector<double> seconds;
+  for (int i = 0; i <= samples; ++i) {
+    const auto begin = Clock::now();
+    const CopyJob job{to, from, bytes};
+    require(queue->copy({&job, 1}));
+    finish(device, *queue);
+    if (i > 0) seconds.push_back(secondsSince(begin)); // The first one warms up.
+  }
+  return medianOf(seconds);
+}
+
+/// Seconds for a vector that comes to the host and goes back as a call's in a stream does, fragment by fragment.
+double stagedSeconds(DeviceStation& station, std::byte* memory, std::size_t bytes, std::size_t fragment, int samples) {
+  const auto fragments = static_cast<std::uint32_t>(bytes / fragment);
+  const auto stream = require(station.device.queue(nullptr));
+  std::vector<double> seconds;
+  for (int i = 0; i <= samples; ++i) {
+    const StreamGate::Shape shape{.fragments = fragments, .slots = kSlots, .gates = 1, .slot_bytes = fragment};
+    const auto gate = require(StreamGate::make(station, stream->stream(), shape));
+    const auto work = [&](DeviceQueue& queue, std::uint32_t at, std::uint32_t phase) {
+      std::byte* slot = gate->slot(at % kSlots);
+      std::byte* place = memory + at * fragment;
+      const CopyJob job = phase == 0 ? CopyJob{slot, place, fragment} : CopyJob{place, slot, fragment};
+      return queue.copy({&job, 1});
+    };
+    const auto begin = Clock::now();
+    require(gate->enqueueArrivals(work));
+    require(gate->enqueueGates(work));
+    gate->setEnqueued();
+    for (std::uint32_t at = 0; at < fragments; ++at) {
+      if (!eventually([&] { return gate->hasDone(at, 0); })) throw std::runtime_error("a fragment does not arrive");
+      gate->open(at, 1);
+    }
+    while (!require(gate->hasLeft())) {
+    }
+    if (i > 0) seconds.push_back(secondsSince(begin));
+  }
+  return medianOf(seconds);
+}
+
+std::unique_ptr<DeviceQueue> queueWith(CudaDevice& device, const GateKernels* gates) {
+  return require(CudaQueue::make(device.context(), nullptr, gates));
+}
+
+/// Seconds from the host's opening of a gate to the host's sight of what the stream does behind it.
+double gateSeconds(CudaDevice& device, const GateKernels* gates, int count) {
+  const auto pinned = require(device.allocate(MemoryKind::pinned, 256));
+  const Flag go = flagAt(*pinned, 0);
+  const Flag done = flagAt(*pinned, 32);
+  *go = *done = 0;
+  std::vector<double> seconds;
+  const auto queue = queueWith(device, gates);
+  for (std::uint32_t i = 1; i <= static_cast<std::uint32_t>(count); ++i) {
+    require(queue->await(go, i));
+    require(queue->raise(done, i));
+    std::this_thread::sleep_for(std::chrono::microseconds(50)); // The stream is at the gate.
+    const auto begin = Clock::now();
+    std::atomic_ref(*go).store(i, std::memory_order_release);
+    if (!eventually([&] { return std::atomic_ref(*done).load(std::memory_order_acquire) == i; }))
+      throw std::runtime_error("a stream does not go on behind an open gate");
+    seconds.push_back(secondsSince(begin));
+  }
+  return medianOf(seconds);
+}
+
+/// In how many of the other streams a copy ends while one stream is at a closed gate.
+int passing(CudaDevice& device, const GateKernels* gates, std::byte* memory) {
+  const auto pinned = require(device.allocate(MemoryKind::pinned, 4096));
+  const Flag go = flagAt(*pinned, 0);
+  *go = 0;
+  std::vector<std::unique_ptr<DeviceQueue>> others;
+  std::vector<std::unique_ptr<DeviceEvent>> events;
+  for (int i = 0; i < kOtherStreams; ++i) {
+    others.push_back(queueWith(device, gates));
+    events.push_back(require(device.event()));
+  }
+  const auto closed = queueWith(device, gates);
+  require(closed->await(go, 1));
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const CopyJob job{pinned->data() + 64, memory, 64};
+    require(others[i]->copy({&job, 1}));
+    require(others[i]->record(*events[i]));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  int passed = 0;
+  for (const auto& event : events)
+    passed += require(event->isDone()) ? 1 : 0;
+  std::atomic_ref(*go).store(1, std::memory_order_release);
+  for (const auto& other : others)
+    finish(device, *other);
+  return passed;
+}
+
+void measureGates(CudaDevice& device, const char* kind, const GateKernels* gates, std::byte* memory, int count) {
+  fmt::print("gate by {:<18} {:7.1f} us from the host through the stream and back, median of {}\n", kind,
+             gateSeconds(device, gates, count) * 1e6, count);
+  fmt::print("closed gate by {:<11} copies of {} of {} other streams pass it\n", kind, passing(device, gates, memory),
+             kOtherStreams);
+}
+
+void measureCopies(CudaDevice& device, std::byte* memory, const Options& options) {
+  const auto [bytes, fragment, samples, gates] = options;
+  const auto pinned = require(device.allocate(MemoryKind::pinned, bytes));
+  std::fill_n(pinned->data(), bytes, std::byte{1});
+  const double down = copySeconds(device, pinned->data(), memory, bytes, samples);
+  const double up = copySeconds(device, memory, pinned->data(), bytes, samples);
+  DeviceStation station(device, require(device.queue(nullptr)), require(device.queue(nullptr)));
+  const double staged = stagedSeconds(station, memory, bytes, fragment, samples);
+  const auto gigabytes = static_cast<double>(bytes) * 1e-9;
+  fmt::print("cuMemcpyAsync to the host   {:7.2f} GB/s, {} bytes\n", gigabytes / down, bytes);
+  fmt::print("cuMemcpyAsync to the device {:7.2f} GB/s\n", gigabytes / up);
+  fmt::print("staged there and back       {:7.2f} GB/s in fragments of {} bytes: {:.0f} % of both copies alone\n",
+             gigabytes / staged, fragment, 100 * (down + up) / staged);
+}
+
+int run(const Options& options) {
+  const Driver* driver = require(Driver::load(false));
+  const auto device = require(CudaDevice::open(*driver, 0));
+  const auto memory = require(device->allocate(MemoryKind::device, options.bytes));
+  fmt::print("{}\n", device->name());
+  measureCopies(*device, memory->data(), options);
+  const auto word = require(device->allocate(MemoryKind::pinned, 64));
+  if (queueWith(*device, nullptr)->raise(flagAt(*word, 0), 1).isOk()) {
+    measureGates(*device, "memory operations", nullptr, memory->data(), options.gates);
+  } else {
+    fmt::print("gate by memory operations: the streams have none\n");
+  }
+  const auto& library = devices::cuda::kernelLibrary();
+  const devices::cuda::InContext inside(device->context());
+  const Status status = library.isOk() ? library.value()->gates.load() : library.status();
+  if (!status.isOk()) {
+    fmt::print("gate by kernel: {}\n", status.text());
+    return 0;
+  }
+  measureGates(*device, "kernel", &library.value()->gates, memory->data(), options.gates);
+  return 0;
+}
+
+} // namespace
+
+} // namespace goss::bench
+
+int main(int argc, char** argv) {
+  goss::bench::Options options;
+  goss::CommandLine line{"What the streams of CUDA device 0 allow a staged call"};
+  line.option("--bytes", options.bytes, "Bytes of the vector").range(1ul << 16, 1ul << 36);
+  line.option("--fragment", options.fragment, "Bytes of a fragment, of which the vector is a multiple")
+      .range(256ul, 1ul << 30);
+  line.option("--samples", options.samples, "Copies per figure; the median is printed").range(1, 1000);
+  line.option("--gates", options.gates, "Gates that are opened").range(1, 1000000);
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
+  try {
+    return goss::bench::run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "goss-device-limits: {}\n", error.what());
+    return 1;
+  }
+}
