@@ -103,7 +103,7 @@ install(DIRECTORY ${examples} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libgossam
         PATTERN CMakeLists.txt EXCLUDE)
 if(TARGET gossamer_static) # what the archive is linked with
   goss_package(static libgossamer-static-dev libdevel "libgossamer.a." "libgossamer-dev ${same}" libfmt-dev libspdlog-dev libxxhash-dev
-               libzstd-dev libisal-dev libhwloc-dev libpmix-dev libssl-dev)
+               libzstd-dev libisal-dev libhwloc-dev libpmix-dev libssl-dev "libstdc++-12-dev | libstdc++-dev")
 endif()
 goss_package(tools gossamer-tools utils "Benchmarks, planner, keys, and the reference trainer." "libgossamer0 ${same}")
 # scripts/packages makes the pages from --help.

@@ -87,11 +87,11 @@ PYTHON = {
         ("torch/_streams",),
         ("torch/_group",),
         ("torch/_hooks",),
-        ("torch/_fsdp", "torch/_shrink", "torch/torchft"),
+        ("torch/_fsdp", "torch/_shrink", "torch/comms", "torch/torchft"),
         ("torch/__init__",),
     ),
 }
-LOADS = {"bindings/python/gossamer/torch/": ("torch", "torchft")}
+LOADS = {"bindings/python/gossamer/torch/": ("torch", "torchcomms", "torchft")}
 
 # Each folder under these is a unit of its own with the rules of its parent: one transport never sees another.
 SPLIT = ("transports", "devices", "compressors", "bindings", "tests")
