@@ -28,6 +28,7 @@ struct Neighbors {
 struct Shared {
   Topology topology;
   std::map<std::pair<std::uint64_t, int>, Neighbors> neighbors = {};
+  std::map<int, Status> properties = {}; ///< Whether it has those that ranks have required.
 };
 
 /// Of the thread: a simulation has one.
@@ -100,7 +101,13 @@ goss_status goss_topology_neighbors(goss_topology_t topology, uint64_t round, in
   return GOSS_SUCCESS;
 }
 goss_status goss_topology_require(goss_topology_t topology, int32_t property) {
-  const Status status = topology->shared->topology.require(static_cast<goss::topology::Property>(property));
+  auto& known = topology->shared->properties;
+  auto found = known.find(property);
+  if (found == known.end()) {
+    const auto wanted = static_cast<goss::topology::Property>(property);
+    found = known.emplace(property, topology->shared->topology.require(wanted)).first;
+  }
+  const Status& status = found->second;
   return status.isOk() ? GOSS_SUCCESS : goss_set_last_error(status.kind(), status.cText());
 }
 
