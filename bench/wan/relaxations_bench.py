@@ -30,7 +30,7 @@ METHODS = {
     "choco:gamma=0.5,codec=int8": ("", 10, 3), "dcd:codec=int8": ("", 10, 3), "deepsqueeze:gamma=0.5,codec=int8": ("", 10, 3),
     "noloco:h=10": ("", 10, 4), "sparta:part=0.05": ("", None, 10), "sparseloco:h=10": ("", 15, 50), "easgd:h=10": ("", None, 8),
     "papa:h=10": ("", None, 8), "fedavg:h=10": ("", 5, 8), "fedopt:h=10": ("", None, 8), "fedprox:h=10": ("", 5, 8),
-    "lion": (SIGNS, None, 4), "signum": (SIGNS, None, 4), "1-bit-adam:warmup=20": ("", None, 2), "qadam:warmup=20": ("", None, 1.5),
+    "lion": (SIGNS, None, 4), "signum": (SIGNS, None, 4), "ef21": ("", None, 10), "1-bit-adam:warmup=20": ("", None, 2), "qadam:warmup=20": ("", None, 1.5),
     "0-1-adam": ("", None, 2), "dadam": ("", None, None), "heloco:h=10": ("", None, 2), "one-byte:samples=4": (SIGNS, None, 1000),
     "auto:steps=6": ("", 5, None)}
 # Of Gan et al., VLDB 2021, as named here. All exchange in every step, so that speeds are of equally many exchanges.

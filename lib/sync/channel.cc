@@ -72,12 +72,6 @@ Status Channel::neighborSum(const VectorExchange& parcel, const goss_neighborhoo
   return started.isOk() ? wait(&request) : started;
 }
 
-Status Channel::exactNeighborSum(std::span<float> values, const goss_neighborhood& neighborhood) {
-  goss_request_t request = nullptr;
-  const Status started = startNeighborSum(values, neighborhood, &request);
-  return started.isOk() ? wait(&request) : started;
-}
-
 Status Channel::neighborSum(double& value, const goss_neighborhood& neighborhood) {
   const Clock::time_point start = Clock::now();
   Status status =

@@ -59,8 +59,6 @@ class Channel {
   Status mean(std::span<float> values);
   /// Collective, blocking: values = the neighborhood's weighted sum, with the codec.
   Status neighborSum(const VectorExchange& parcel, const goss_neighborhood& neighborhood);
-  /// As neighborSum(), without the codec.
-  Status exactNeighborSum(std::span<float> values, const goss_neighborhood& neighborhood);
   /// As neighborSum(), for one number in float64. Not counted as an exchange.
   Status neighborSum(double& value, const goss_neighborhood& neighborhood);
   /// Collective, not blocking, without the codec: *request is later given to wait(); the values are lent until then.

@@ -43,6 +43,7 @@ const Method& fedoptMethod();
 const Method& fedproxMethod();
 const Method& lionMethod();
 const Method& signumMethod();
+const Method& ef21Method();
 const Method& helocoMethod();
 const Method& oneByteMethod();
 const Method& oneBitAdamMethod();
@@ -87,6 +88,7 @@ std::span<const Method* const> allMethods() {
       &fedproxMethod(),
       &lionMethod(),
       &signumMethod(),
+      &ef21Method(),
       &helocoMethod(),
       &oneByteMethod(),
       &oneBitAdamMethod(),

@@ -13,8 +13,8 @@ namespace goss::sync {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 1 << 16;
-/// Rules keep 2 vectors for each round of a topology. Vectors of a damaged state take no memory before their bytes are
-/// there.
+/// Rules keep up to 4 vectors for each round of a topology. Vectors of a damaged state take no memory before their
+/// bytes are there.
 constexpr std::uint64_t kMaxVectors = 4096;
 constexpr std::size_t kReferencesHeaderBytes = 8; // magic and version
 

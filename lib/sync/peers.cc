@@ -24,6 +24,13 @@ Randomness randomnessOf(std::uint64_t draw, int rank) {
   return {PrivateStream(context, static_cast<std::uint32_t>(rank)), SharedStream(context)};
 }
 
+/// change += weight (theirs - own).
+void addDifference(double weight, std::span<const float> theirs, std::span<const float> own, std::span<double> change) {
+  for (std::size_t i = 0; i < change.size(); ++i) {
+    change[i] += weight * (static_cast<double>(theirs[i]) - static_cast<double>(own[i]));
+  }
+}
+
 } // namespace
 
 Result<std::unique_ptr<Peers>> Peers::make(Channel& channel, const std::string& topology,
@@ -93,11 +100,6 @@ Status Peers::mix(std::span<float> values, std::uint64_t round, std::span<const 
   return channel_.neighborSum({values, kTensor}, neighborhood);
 }
 
-Status Peers::mixExactly(std::span<float> values, std::uint64_t round) {
-  const Result<goss_neighborhood> neighborhood = neighbors(round, rank());
-  return neighborhood.isOk() ? channel_.exactNeighborSum(values, neighborhood.value()) : neighborhood.status();
-}
-
 Status Peers::mixNumber(double& value, std::uint64_t round) {
   const Result<goss_neighborhood> neighborhood = neighbors(round, rank());
   return neighborhood.isOk() ? channel_.neighborSum(value, neighborhood.value()) : neighborhood.status();
@@ -148,11 +150,12 @@ std::span<std::byte> Peers::scratchFor(std::size_t count) {
   return std::span(scratch_).subspan(skip, scratch_.size() - kScratchAlignment);
 }
 
-Status Peers::encode(std::span<const float> values, std::uint64_t draw) {
+Status Peers::encode(std::span<const float> values, std::uint64_t draw, bool feedback) {
   framed_.assign(kLengthBytes + codec_->maxBytes(values.size()), std::byte{0});
   EncodeSegment segment{0, values.size(), std::span(framed_).subspan(kLengthBytes)};
   EncodeJob job;
   job.values = values;
+  job.feedback = feedback;
   job.random = randomnessOf(draw, rank());
   job.scratch = scratchFor(values.size());
   job.segments = {&segment, 1};
@@ -161,7 +164,7 @@ Status Peers::encode(std::span<const float> values, std::uint64_t draw) {
   return status;
 }
 
-Status Peers::addDecoded(std::span<const std::byte> framed, float weight, std::uint64_t draw, std::span<float> sum) {
+Status Peers::decode(std::span<const std::byte> framed, std::uint64_t draw, std::span<float> values) {
   const auto bytes = base::loadLittleEndian<std::uint64_t>(framed.data());
   if (bytes > framed.size() - kLengthBytes) {
     return Status::error(GOSS_ERR_PROTOCOL, "a neighbour's payload says that it is longer than its message");
@@ -169,19 +172,16 @@ Status Peers::addDecoded(std::span<const std::byte> framed, float weight, std::u
   const PayloadView payload = framed.subspan(kLengthBytes, bytes);
   DecodeJob job;
   job.payloads = {&payload, 1};
-  job.out = sum;
-  job.mode = DecodeMode::axpy;
-  job.weight = weight;
+  job.out = values;
   job.shared = randomnessOf(draw, rank()).shared;
-  job.scratch = scratchFor(sum.size());
+  job.scratch = scratchFor(values.size());
   return codec_->decode(job);
 }
 
 Status Peers::mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint64_t draw) {
   if (codec_ == nullptr) {
     std::copy(encoded.values.begin(), encoded.values.end(), encoded.own.begin());
-    std::copy(encoded.values.begin(), encoded.values.end(), encoded.sum.begin());
-    return mix(encoded.sum, round);
+    return differences(encoded.values, encoded.change, round);
   }
   const Result<goss_neighborhood> found = neighbors(round, rank());
   if (!found.isOk()) {
@@ -193,17 +193,58 @@ Status Peers::mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint6
   }
   received_.resize(framed_.size() * neighborhood.source_count);
   Status status = channel_.neighborGather({framed_, received_, encoded.values.size_bytes()}, neighborhood);
-  std::fill(encoded.own.begin(), encoded.own.end(), 0.0f);
-  std::fill(encoded.sum.begin(), encoded.sum.end(), 0.0f);
   if (status.isOk()) {
-    status = addDecoded(framed_, 1, draw, encoded.own);
+    status = decode(framed_, draw, encoded.own);
   }
-  if (status.isOk()) {
-    status = addDecoded(framed_, static_cast<float>(neighborhood.self_weight), draw, encoded.sum);
-  }
+  std::fill(encoded.change.begin(), encoded.change.end(), 0.0);
+  std::vector<float> theirs(encoded.values.size());
   for (std::size_t k = 0; status.isOk() && k < neighborhood.source_count; ++k) {
-    const auto theirs = std::span<const std::byte>(received_).subspan(k * framed_.size(), framed_.size());
-    status = addDecoded(theirs, static_cast<float>(neighborhood.sources[k].weight), draw, encoded.sum);
+    status = decode(std::span<const std::byte>(received_).subspan(k * framed_.size(), framed_.size()), draw, theirs);
+    addDifference(neighborhood.sources[k].weight, theirs, encoded.own, encoded.change);
+  }
+  return status;
+}
+
+Status Peers::meanEncoded(const Encoded& encoded, std::uint64_t draw) {
+  if (codec_ == nullptr) {
+    std::copy(encoded.values.begin(), encoded.values.end(), encoded.own.begin());
+    std::vector<float> values(encoded.values.begin(), encoded.values.end());
+    Status status = exactMean(values);
+    std::copy(values.begin(), values.end(), encoded.change.begin());
+    return status;
+  }
+  if (Status status = encode(encoded.values, draw, true); !status.isOk()) {
+    return status;
+  }
+  received_.resize(framed_.size() * static_cast<std::size_t>(size()));
+  Status status = gather(framed_, received_, encoded.values.size_bytes());
+  if (status.isOk()) {
+    status = decode(framed_, draw, encoded.own);
+  }
+  std::fill(encoded.change.begin(), encoded.change.end(), 0.0);
+  std::vector<float> theirs(encoded.values.size());
+  for (std::size_t from = 0; status.isOk() && from < received_.size(); from += framed_.size()) {
+    status = decode(std::span<const std::byte>(received_).subspan(from, framed_.size()), draw, theirs);
+    for (std::size_t i = 0; i < theirs.size(); ++i) {
+      encoded.change[i] += static_cast<double>(theirs[i]) / size();
+    }
+  }
+  return status;
+}
+
+Status Peers::differences(std::span<const float> values, std::span<double> change, std::uint64_t round) {
+  const Result<goss_neighborhood> found = neighbors(round, rank());
+  if (!found.isOk()) {
+    return found.status();
+  }
+  const goss_neighborhood& neighborhood = found.value();
+  std::vector<float> theirs(values.size() * neighborhood.source_count);
+  Status status = channel_.neighborGather(
+      {std::as_bytes(values), std::as_writable_bytes(std::span(theirs)), values.size_bytes()}, neighborhood);
+  std::fill(change.begin(), change.end(), 0.0);
+  for (std::size_t k = 0; status.isOk() && k < neighborhood.source_count; ++k) {
+    addDifference(neighborhood.sources[k].weight,
+                  std::span<const float>(theirs).subspan(k * values.size(), values.size()), values, change);
   }
   return status;
 }

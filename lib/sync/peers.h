@@ -38,8 +38,6 @@ class Peers {
   /// values = row `rank` of the round's matrix times the ranks' values, with the synchronizer's codec. `order`: which
   /// rank is at each place of the topology; empty: each at its own.
   Status mix(std::span<float> values, std::uint64_t round, std::span<const int> order = {});
-  /// As mix(), without the codec.
-  Status mixExactly(std::span<float> values, std::uint64_t round);
   /// As mix(), for one number, exact to float64.
   Status mixNumber(double& value, std::uint64_t round);
   /// Starts, without a codec, values = that row without the rank's own entry, which it returns, times the ranks'
@@ -50,15 +48,21 @@ class Peers {
   /// As mix() with `partner` alone, who must name this rank: values = (values + the partner's) / 2. The rank itself:
   /// nothing is sent.
   Status meet(int partner, std::span<float> values);
-  /// Encodes `values`. own = what they decode to; sum = the row of the round's matrix times what the ranks' values
-  /// decode to. Differences that replicas follow are sent so: every rank adds the same bits. `draw` numbers the
-  /// encodings, for random streams.
+  /// Encodes `values`. own = what they decode to; change = sum_j w_ij (q_j - q_i), where q_j is what rank j's values
+  /// decode to. Differences that replicas follow are sent so: every rank adds the same bits. Changes are float64,
+  /// because those of all ranks must sum to 0: what they miss of that stays in the mean and is added again in each
+  /// round. `draw` numbers the encodings, for random streams.
   struct Encoded {
     std::span<const float> values;
     std::span<float> own;
-    std::span<float> sum;
+    std::span<double> change;
   };
   Status mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint64_t draw);
+  /// As mixEncoded(), over all ranks: change = the mean of what the ranks' values decode to, with the same bits on all
+  /// of them. A codec that does not contract scales down, as with error feedback.
+  Status meanEncoded(const Encoded& encoded, std::uint64_t draw);
+  /// change = sum_j w_ij (values_j - values_i), without the codec.
+  Status differences(std::span<const float> values, std::span<double> change, std::uint64_t round);
   /// For a rule that has shared vectors (Rule::Needs); its calls are local where they say so.
   [[nodiscard]] PairAverages& pairs() { return pairs_; }
   [[nodiscard]] GroupAverages& groups() { return groups_; }
@@ -83,8 +87,8 @@ class Peers {
   Peers(Channel& channel, std::shared_ptr<const Codec> codec)
       : channel_(channel), pairs_(channel), groups_(channel), codec_(std::move(codec)) {}
   Result<goss_neighborhood> neighbors(std::uint64_t round, int place) const;
-  Status encode(std::span<const float> values, std::uint64_t draw);
-  Status addDecoded(std::span<const std::byte> framed, float weight, std::uint64_t draw, std::span<float> sum);
+  Status encode(std::span<const float> values, std::uint64_t draw, bool feedback = false);
+  Status decode(std::span<const std::byte> framed, std::uint64_t draw, std::span<float> values);
   std::span<std::byte> scratchFor(std::size_t count);
 
   Channel& channel_;

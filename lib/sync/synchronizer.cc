@@ -539,10 +539,13 @@ goss_sync_info Synchronizer::info() const {
   info.local_steps = parameter_channel_ != nullptr ? 1 : 0;
   if (composition_.rule != nullptr) {
     const Rule::Needs needs = composition_.rule->needs();
-    info.gradients = needs.descent ? 2 : 0;
+    info.gradients = needs.descent ? 2 : needs.gradients ? 1 : 0;
     info.local_steps = needs.equal ? 0 : 1;
   }
   info.gradient_size = exchangesGradients() ? gradient_channel_->size() : 1;
+  if (composition_.rule != nullptr && info.gradients == 1) {
+    info.gradient_size = all_->size();
+  }
   info.dynamic_period = local_steps_ ? static_cast<std::int64_t>(composition_.timing.period) : 0;
   return info;
 }

@@ -110,7 +110,9 @@ Status WholeModel::beforeOptimizer(std::uint64_t step, double lr) {
   }
   read();
   Status status = rule_.beforeOptimizer(peers_, model(step, lr));
-  write(true);
+  if (status.isOk()) {
+    write(true);
+  }
   return status;
 }
 
@@ -120,14 +122,18 @@ Status WholeModel::afterOptimizer(std::uint64_t step, double lr) {
   }
   read();
   Status status = rule_.afterOptimizer(peers_, model(step, lr));
-  write(false);
+  if (status.isOk()) {
+    write(false);
+  }
   return status;
 }
 
 Status WholeModel::finish(std::uint64_t step, double lr) {
   read();
   Status status = rule_.finish(peers_, model(step, lr));
-  write(false);
+  if (status.isOk()) {
+    write(false);
+  }
   return status;
 }
 

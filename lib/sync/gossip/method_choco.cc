@@ -1,13 +1,16 @@
 // Compressed gossip through replicas that all neighbours keep alike.
 //
 // choco: Koloskova et al., "Decentralized Deep Learning with Arbitrary Communication Compression", ICLR 2020, algorithm
-// 2, in the form of two vectors: x^ (this rank's replica) and s = sum_j w_ij x^_j. dcd: Tang et al., "Communication
-// Compression for Decentralized Training", NeurIPS 2018, algorithm 2, in which x itself is the replica; Bagua calls it
-// low precision decentralized.
+// 2, in the form of two vectors: this rank's replica x^_i, and the distance of its neighbours' from it, sum_j w_ij
+// (x^_j less x^_i). Both are kept to 48 bits: in each round x moves by gamma times the distance, so what the distance
+// has lost by rounding would move the mean of the ranks again and again. dcd: Tang et al., "Communication Compression
+// for Decentralized Training", NeurIPS 2018, algorithm 2, in which x itself is the replica; Bagua calls it low
+// precision decentralized.
 #include <algorithm>
 #include <array>
 
 #include "gossamer/gossip.h"
+#include "sync/gossip/long_vector.h"
 #include "sync/gossip/topology_parameters.h"
 
 namespace goss::sync {
@@ -17,35 +20,41 @@ namespace {
 constexpr std::array kChocoParameters = {kRingParameter, kGammaParameter, kCodecParameter};
 constexpr std::array kDcdParameters = {kRingParameter, kCodecParameter};
 
-/// Each round of the topology's period has a replica and a sum of its own, which only its exchanges move: so they are
-/// right although neighbours and weights change from round to round. Scalars: the replicas' versions, which grow with
-/// each difference that a rank sends.
+constexpr std::size_t kVectorsOfARound = 4;
+
+/// Each round of the topology's period has a replica and a difference of its own, which only its exchanges move: so
+/// they are right although neighbours and weights change from round to round. Scalars: the replicas' versions, which
+/// grow with each difference that a rank sends.
 class Replicas : public Rule {
  public:
   explicit Replicas(std::string topology) : topology_(std::move(topology)) {}
 
   [[nodiscard]] Needs needs() const override {
     Needs needs;
-    needs.vectors = 2;
+    needs.vectors = kVectorsOfARound;
     needs.scalars = 1;
     needs.topology = topology_;
     needs.properties = {GOSS_TOPOLOGY_DOUBLY_STOCHASTIC};
     needs.per_round = needs.begins_anew = true;
     return needs;
   }
-  /// Rows sum to 1, so that the sum over equal replicas is one of them.
+  /// All ranks begin with the same parameters, so that no replica differs from another.
   void begin(const Model& model) const override {
     for (std::vector<float>& vector : model.state) {
-      std::copy(model.x.begin(), model.x.end(), vector.begin());
+      std::fill(vector.begin(), vector.end(), 0.0f);
+    }
+    for (std::size_t round = 0; round < model.scalars.size(); ++round) {
+      std::copy(model.x.begin(), model.x.end(), pairOfRound(model, round).replica.high.begin());
     }
     std::fill(model.scalars.begin(), model.scalars.end(), 0.0);
   }
   void rejoin(const Model& model) const override { begin(model); }
 
   /// Where versions differ a difference is lost: a rank has sent it, or has not, and its neighbours know another
-  /// replica. Then all send theirs whole, and the sums are made anew. What all have then gets a version above all that
-  /// there were: a state from before it must not look as if it were of now.
+  /// replica. Then all send theirs whole, as float32, and take their distances anew. What all have then gets a version
+  /// above all that there were: a state from before it must not look as if it were of now.
   Status resume(Peers& peers, const Model& model) const override {
+    std::vector<double> change(model.x.size());
     for (std::size_t round = 0; round < model.scalars.size(); ++round) {
       const Result<bool> is_equal = peers.allEqual(static_cast<std::uint64_t>(model.scalars[round]));
       if (!is_equal.isOk()) {
@@ -54,9 +63,13 @@ class Replicas : public Rule {
       if (is_equal.value()) {
         continue;
       }
-      model.state[2 * round + 1] = model.state[2 * round];
-      if (Status status = peers.mixExactly(model.state[2 * round + 1], round); !status.isOk()) {
+      const Pair pair = pairOfRound(model, round);
+      if (Status status = peers.differences(pair.replica.high, change, round); !status.isOk()) {
         return status;
+      }
+      std::fill(pair.replica.low.begin(), pair.replica.low.end(), 0.0f);
+      for (std::size_t i = 0; i < change.size(); ++i) {
+        pair.distance.set(i, change[i]);
       }
       const Result<double> latest = peers.largest(model.scalars[round]);
       if (!latest.isOk()) {
@@ -70,26 +83,24 @@ class Replicas : public Rule {
 
  protected:
   struct Pair {
-    std::vector<float>& replica;
-    std::vector<float>& sum;
+    LongVector replica;
+    LongVector distance; ///< sum_j w_ij x^_j - x^_i
   };
-  /// The replica and the sum that this rank keeps for the round of the current step.
-  static Pair pairOf(const Peers& peers, const Model& model) {
-    const std::size_t round = roundOf(peers, model);
-    return {model.state[2 * round], model.state[2 * round + 1]};
-  }
+  /// What this rank keeps for the round of the current step.
+  static Pair pairOf(const Peers& peers, const Model& model) { return pairOfRound(model, roundOf(peers, model)); }
 
-  /// Sends `difference`, encoded, and moves the replica and the sum.
+  /// Sends `difference`, encoded, and moves the replica and its distance.
   static Status send(Peers& peers, const Model& model, std::span<const float> difference) {
-    std::vector<float> own(difference.size()), sum(difference.size());
+    std::vector<float> own(difference.size());
+    std::vector<double> change(difference.size());
     const std::size_t round = roundOf(peers, model);
-    if (Status status = peers.mixEncoded({difference, own, sum}, round, model.step); !status.isOk()) {
+    if (Status status = peers.mixEncoded({difference, own, change}, round, model.step); !status.isOk()) {
       return status;
     }
-    const Pair pair = pairOf(peers, model);
+    const Pair pair = pairOfRound(model, round);
     for (std::size_t i = 0; i < own.size(); ++i) {
-      pair.replica[i] += own[i];
-      pair.sum[i] += sum[i];
+      pair.replica.set(i, pair.replica.at(i) + static_cast<double>(own[i]));
+      pair.distance.set(i, pair.distance.at(i) + change[i]);
     }
     model.scalars[round] += 1;
     return Status::ok();
@@ -99,29 +110,33 @@ class Replicas : public Rule {
   static std::size_t roundOf(const Peers& peers, const Model& model) {
     return static_cast<std::size_t>((model.step - 1) % peers.period());
   }
+  static Pair pairOfRound(const Model& model, std::size_t round) {
+    const auto of_round = model.state.subspan(kVectorsOfARound * round, kVectorsOfARound);
+    return {{of_round[0], of_round[1]}, {of_round[2], of_round[3]}};
+  }
 
   std::string topology_;
 };
 
 class Choco : public Replicas {
  public:
-  Choco(std::string topology, double gamma) : Replicas(std::move(topology)), gamma_(static_cast<float>(gamma)) {}
+  Choco(std::string topology, double gamma) : Replicas(std::move(topology)), gamma_(gamma) {}
 
   Status afterOptimizer(Peers& peers, const Model& model) const override {
     const Pair pair = pairOf(peers, model);
     std::vector<float> difference(model.x.size());
     for (std::size_t i = 0; i < difference.size(); ++i) {
-      difference[i] = model.x[i] - pair.replica[i];
+      difference[i] = static_cast<float>(static_cast<double>(model.x[i]) - pair.replica.at(i));
     }
     Status status = send(peers, model, difference);
     for (std::size_t i = 0; status.isOk() && i < difference.size(); ++i) {
-      model.x[i] += gamma_ * (pair.sum[i] - pair.replica[i]);
+      model.x[i] = static_cast<float>(static_cast<double>(model.x[i]) + gamma_ * pair.distance.at(i));
     }
     return status;
   }
 
  private:
-  float gamma_;
+  double gamma_;
 };
 
 class Dcd : public Replicas {
@@ -139,10 +154,10 @@ class Dcd : public Replicas {
     const Pair pair = pairOf(peers, model);
     std::vector<float> difference(model.x.size());
     for (std::size_t i = 0; i < difference.size(); ++i) { // sum_j w_ij x^_j - lr g - x^_i, with x = x^_i - lr g
-      difference[i] = pair.sum[i] + (model.x[i] - pair.replica[i]) - pair.replica[i];
+      difference[i] = static_cast<float>(pair.distance.at(i) + (static_cast<double>(model.x[i]) - pair.replica.at(i)));
     }
     Status status = send(peers, model, difference);
-    std::copy(pair.replica.begin(), pair.replica.end(), model.x.begin());
+    std::copy(pair.replica.high.begin(), pair.replica.high.end(), model.x.begin());
     return status;
   }
 };

@@ -13,30 +13,31 @@ constexpr std::array kParameters = {kRingParameter, kGammaParameter, kCodecParam
 
 class DeepSqueeze : public Rule {
  public:
-  DeepSqueeze(std::string topology, double gamma) : topology_(std::move(topology)), gamma_(static_cast<float>(gamma)) {}
+  DeepSqueeze(std::string topology, double gamma) : topology_(std::move(topology)), gamma_(gamma) {}
 
   [[nodiscard]] Needs needs() const override { return {1, false, false, topology_, {GOSS_TOPOLOGY_DOUBLY_STOCHASTIC}}; }
 
   [[nodiscard]] bool actsAfter(std::uint64_t) const override { return true; }
   Status afterOptimizer(Peers& peers, const Model& model) const override {
     std::vector<float>& lost = model.state[0];
-    std::vector<float> own(lost.size()), sum(lost.size());
+    std::vector<float> sent = lost, own(lost.size());
+    std::vector<double> change(lost.size());
     for (std::size_t i = 0; i < lost.size(); ++i) {
-      lost[i] += model.x[i];
+      sent[i] += model.x[i];
     }
-    if (Status status = peers.mixEncoded({lost, own, sum}, model.step - 1, model.step); !status.isOk()) {
+    if (Status status = peers.mixEncoded({sent, own, change}, model.step - 1, model.step); !status.isOk()) {
       return status;
     }
     for (std::size_t i = 0; i < lost.size(); ++i) {
-      lost[i] -= own[i];
-      model.x[i] += gamma_ * (sum[i] - own[i]);
+      lost[i] = sent[i] - own[i];
+      model.x[i] = static_cast<float>(static_cast<double>(model.x[i]) + gamma_ * change[i]);
     }
     return Status::ok();
   }
 
  private:
   std::string topology_;
-  float gamma_;
+  double gamma_;
 };
 
 Composition make(SpecReader& reader) {

@@ -296,6 +296,19 @@ def deepsqueeze(gamma):
         yield x
 
 
+def largest(values, kept):
+    """Top-k of each row."""
+    return np.where(np.abs(values) >= np.sort(np.abs(values), axis=1)[:, [-kept]], values, 0)
+
+
+def ef21(compress):
+    x, sent = start(), np.zeros((RANKS, ELEMENTS))
+    for _ in range(STEPS):
+        sent = sent + compress(gradients(x) - sent)
+        x = x - LR * mean(sent)
+        yield x
+
+
 def easgd(h, alpha, beta):
     x, centre = start(), START.copy()
     for t in range(STEPS):
@@ -410,7 +423,7 @@ def sparseloco(h, lr, kept, decay):
         x = x - LR * gradients(x)
         if t % h == 0:
             lost = decay * lost + (server - x)
-            sent = np.where(np.abs(lost) >= np.sort(np.abs(lost), axis=1)[:, [-kept]], lost, 0)
+            sent = largest(lost, kept)
             lost = lost - sent
             server = server - lr * sent.mean(axis=0)
             x = np.tile(server, (RANKS, 1))
@@ -495,6 +508,9 @@ CASES = {
     "dcd:codec=fp16": (dcd(), HALF),
     "deepsqueeze:gamma=0.5,codec=fp16": (deepsqueeze(0.5), HALF),
     "noloco:h=4,alpha=0.5,beta=0.7,gamma=1,seed=3": (noloco(4, 0.5, 0.7, 1, 3), EXACT),
+    "ef21:codec=topk:ratio=0.25": (ef21(lambda values: largest(values, 4)), EXACT),
+    "ef21:codec=fp16": (ef21(half), HALF),
+    "ef21:codec=none": (ef21(lambda values: values), EXACT),
     "easgd:h=5,alpha=0.25,beta=0.5": (easgd(5, 0.25, 0.5), EXACT),
     "fedavg:h=4,lr=0.5": (fed(4, 0.5), EXACT),
     "fedavg:h=4,part=0.5,seed=5": (fedavg_of_half(4, 5), EXACT),
