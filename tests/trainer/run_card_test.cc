@@ -27,6 +27,8 @@ RunCard someCard() {
   card.exchanged_bytes = 3 << 20;
   card.wire_bytes = 3 << 19;
   card.setup_bytes = 1 << 19;
+  card.checkpoint_bytes = 7;
+  card.message_bytes = 9;
   card.waited_s = 0.5;
   return card;
 }
@@ -46,6 +48,8 @@ TEST(RunCard, ComesBackFromItsFileAsItWas) {
   EXPECT_EQ(read.exchanged_bytes, card.exchanged_bytes);
   EXPECT_EQ(read.wire_bytes, card.wire_bytes);
   EXPECT_EQ(read.setup_bytes, card.setup_bytes);
+  EXPECT_EQ(read.checkpoint_bytes, card.checkpoint_bytes);
+  EXPECT_EQ(read.message_bytes, card.message_bytes);
   EXPECT_EQ(read.waited_s, card.waited_s);
   EXPECT_EQ(read.tokensPerSecond(), 150);
   EXPECT_EQ(read.utilisation(), 0.75);

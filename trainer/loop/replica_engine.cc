@@ -50,6 +50,7 @@ ReplicaEngine::ReplicaEngine(const TrainOptions& options, const Dataset& data, G
       inputs_(options.micro_batch * options.model.context),
       targets_(options.micro_batch * options.model.context) {
   checkAgreement();
+  requireOptimizerActs(options, replicas_->givesSigns(), replicas_->spec());
 }
 
 float ReplicaEngine::gradientScale() const {

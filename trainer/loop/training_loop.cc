@@ -66,7 +66,9 @@ void TrainingLoop::validate() {
 
 void TrainingLoop::saveCheckpoint() {
   if (!checkpoints_.isDue(run_.step)) return;
+  const std::uint64_t before = run_.group.bytesSent();
   TrainingState state = engine_.stateToSave(checkpoints_);
+  run_.card.checkpoint_bytes += run_.group.bytesSent() - before;
   checkpoints_.save(run_.step, std::move(state));
 }
 
@@ -95,6 +97,7 @@ void TrainingLoop::finishCard() {
   card.ranks = run_.group.size();
   card.first_step = run_.step - card.losses.size();
   card.tokens_per_step = run_.options.batch * run_.options.model.context;
+  card.message_bytes = run_.group.bytesSent() - card.checkpoint_bytes;
   engine_.describe();
   run_.report.note(summarize(card));
   if (const std::string warning = engine_.warning(); !warning.empty()) run_.report.note(warning);

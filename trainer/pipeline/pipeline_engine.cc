@@ -97,6 +97,7 @@ PipelineEngine::PipelineEngine(const TrainOptions& options, const Dataset& data,
   checkDrains();
   if (grid_.islands() > 1 || run_.options.sync != "ddp")
     sync_.emplace(grid_.acrossIslands(), run_.options.sync, rank_, run_.ops);
+  if (sync_) requireOptimizerActs(run_.options, sync_->givesSigns(), sync_->spec());
   compressBoundaries();
 }
 

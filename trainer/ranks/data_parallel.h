@@ -30,6 +30,7 @@ class DataParallel : public Group {
   bool allEqual(std::uint64_t value) override;
   void barrier() override;
   void move(void* data, std::size_t bytes, int peer, Direction direction) override;
+  [[nodiscard]] std::uint64_t bytesSent() const override;
   std::shared_ptr<Replicas> synchronize(const std::string& spec) override;
   void abort(const std::string& reason) noexcept override;
 

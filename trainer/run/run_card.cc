@@ -75,11 +75,12 @@ std::string summarize(const RunCard& card) {
   return fmt::format(
       "run: {} steps on {} rank{} in {:.1f} s, {:.0f} tok/s; loss {}, validation {}\n"
       "sync: {}; {:.2f} MiB exchanged, {:.2f} MiB sent by rank 0 and {:.2f} MiB at the start and end; {:.0f} % of the "
-      "time not waiting for others",
+      "time not waiting for others\n"
+      "beside it rank 0 sent {:.2f} MiB for checkpoints, and {:.2f} MiB of losses and agreements",
       card.losses.size(), card.ranks, card.ranks == 1 ? "" : "s", card.seconds(), card.tokensPerSecond(),
       card.losses.empty() ? "-" : fmt::format("{:.4f}", card.losses.back()), lastValidation(card), card.sync,
       mib(card.exchanged_bytes), mib(card.wire_bytes - card.setup_bytes), mib(card.setup_bytes),
-      100 * card.utilisation());
+      100 * card.utilisation(), mib(card.checkpoint_bytes), mib(card.message_bytes));
 }
 
 void writeRun(const std::string& directory, const RunCard& card) {
@@ -99,6 +100,8 @@ void writeRun(const std::string& directory, const RunCard& card) {
                      {"exchanged_bytes", card.exchanged_bytes},
                      {"wire_bytes", card.wire_bytes},
                      {"edge_bytes", card.setup_bytes}, // the key of records that exist
+                     {"checkpoint_bytes", card.checkpoint_bytes},
+                     {"message_bytes", card.message_bytes},
                      {"waited_s", card.waited_s},
                      {"tokens_per_s", card.tokensPerSecond()},
                      {"utilisation", card.utilisation()}};
@@ -124,7 +127,9 @@ RunCard readRun(const std::string& directory) {
     card.validation = json.at("validation").get<std::vector<std::pair<std::size_t, double>>>();
     card.exchanged_bytes = json.at("exchanged_bytes");
     card.wire_bytes = json.at("wire_bytes");
-    card.setup_bytes = json.value("edge_bytes", std::uint64_t{0}); // older records do not separate them
+    card.setup_bytes = json.value("edge_bytes", std::uint64_t{0});            // older records do not separate them
+    card.checkpoint_bytes = json.value("checkpoint_bytes", std::uint64_t{0}); // nor count these
+    card.message_bytes = json.value("message_bytes", std::uint64_t{0});
     if (card.setup_bytes > card.wire_bytes) fail("edge_bytes is more than wire_bytes");
     card.waited_s = json.at("waited_s");
     if (card.losses.size() != card.step_seconds.size()) fail("losses and step_seconds have different lengths");

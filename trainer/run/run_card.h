@@ -21,9 +21,12 @@ struct RunCard {
   std::vector<std::pair<std::size_t, double>> validation; // (steps done, loss)
   // Measured on rank 0:
   std::uint64_t exchanged_bytes = 0; // float32 bytes of exchanged vectors
-  std::uint64_t wire_bytes = 0;      // bytes sent
-  std::uint64_t setup_bytes = 0;     // bytes of wire_bytes that the start and the end sent, apart from the steps
-  double waited_s = 0;               // time waited for other ranks
+  // Bytes that the process has sent are the sum of wire_bytes, checkpoint_bytes and message_bytes.
+  std::uint64_t wire_bytes = 0;       // of the synchronizer, and of a pipeline's stages
+  std::uint64_t setup_bytes = 0;      // of wire_bytes: of the start and the end, apart from the steps
+  std::uint64_t checkpoint_bytes = 0; // for saving checkpoints
+  std::uint64_t message_bytes = 0;    // losses, validations, agreements, and the state with which a run begins
+  double waited_s = 0;                // time waited for other ranks
 
   [[nodiscard]] double seconds() const;
   [[nodiscard]] double tokensPerSecond() const;
@@ -31,7 +34,7 @@ struct RunCard {
   [[nodiscard]] double utilisation() const;
 };
 
-/// A summary of two lines for the terminal.
+/// A summary of three lines for the terminal.
 std::string summarize(const RunCard& card);
 
 /// Writes DIR/run.json, DIR/report.md, DIR/loss.svg and DIR/tokens_per_s.svg. Throws Error.

@@ -172,6 +172,14 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   }
 }
 
+void requireOptimizerActs(const TrainOptions& o, bool descends, const std::string& sync) {
+  if (!descends || o.optimizer == TrainOptions().optimizer) return;
+  fail(
+      "--optimizer {} would do nothing: the optimizer of --sync {} is plain descent along what the ranks agree on. "
+      "Leave --optimizer out, or give another --sync, such as diloco",
+      o.optimizer, sync);
+}
+
 ModelConfig modelOfInit(const TrainOptions& o) {
   const ModelConfig usual = TrainOptions().model;
   ModelConfig model = readPretrainedConfig(o.init);

@@ -77,6 +77,10 @@ inline OptimizerConfig optimizerOf(const TrainOptions& o) {
   return {o.beta1, o.beta2, o.adam_eps, o.weight_decay, o.optimizer == "muon", o.muon_momentum};
 }
 
+/// Throws Error if --optimizer would be ignored because the synchronizer `sync` (canonical spec) leaves directions for
+/// plain descent.
+void requireOptimizerActs(const TrainOptions& options, bool descends, const std::string& sync);
+
 /// How many times as long as its computation a step of `rank` takes, from --slow; 1 for other ranks. Throws Error if
 /// the text is no list of RANK:FACTOR.
 double slownessOf(const TrainOptions& options, int rank);

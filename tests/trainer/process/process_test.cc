@@ -99,6 +99,14 @@ TEST_F(ProcessTest, OneToFourRanksGiveTheSameTrajectory) {
   }
 }
 
+TEST_F(ProcessTest, MuonIsRefusedWhereTheOptimizerIsPlainDescent) {
+  for (const char* sync : {"demo", "lion", "signum", "1-bit-adam", "demo --pipeline 1"}) {
+    const Outcome outcome = shell(fmt::format("{}{} --optimizer muon --sync {}", kProgram, flags(1), sync));
+    EXPECT_EQ(outcome.exit_code, 1) << sync;
+    EXPECT_THAT(outcome.output, AllOf(HasSubstr("--optimizer muon would do nothing"), HasSubstr("plain descent")));
+  }
+}
+
 /// Starts the program alone and kills it when the log shows `step`.
 void runAndKill(const std::string& flags, const std::string& log, std::size_t step) {
   const pid_t child = fork();
