@@ -3,6 +3,7 @@
 
     results_tables.py training OUT WORK FLAGS WARM STEPS    from the runs in the folder WORK
     results_tables.py wan OUT                               what bench/wan/train_bench.py printed, from standard input
+    results_tables.py sweep OUT                             what scripts/training_sweep.py printed, likewise
     results_tables.py relaxations-all|-networks OUT         what bench/wan/relaxations_bench.py printed, likewise
 """
 import json
@@ -117,7 +118,7 @@ def replace(out, part, text):
 def main():
     if len(sys.argv) == 7 and sys.argv[1] == "training":
         replace(sys.argv[2], "training", training(*sys.argv[3:]))
-    elif len(sys.argv) == 3 and sys.argv[1] in ("wan", "relaxations-all", "relaxations-networks"):
+    elif len(sys.argv) == 3 and sys.argv[1] in ("wan", "sweep", "relaxations-all", "relaxations-networks"):
         replace(sys.argv[2], sys.argv[1], sys.stdin.read())
     else:
         sys.exit(__doc__)

@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""Every method at its best learning rate: the tables of docs/results.md that compare methods. Called by scripts/reproduce --sweep.
+
+    training_sweep.py PROGRAM WORK [--quick] [--texts bible python] [--sizes small large] [--methods ddp diloco-50 ...]
+
+For each text and size: each method runs with as many learning rates from a warm start of seed 1; the best of them runs with two more
+seeds. Then each method runs at its best rate for as many steps as fit, over 50 Mbit/s, into the time in which DiLoCo with H = 50 makes
+all steps: a step takes as long as it computed, and its bytes their time on the line. WORK keeps the record of each run, so that a sweep
+that was stopped goes on. The tables, and what follows from them, go to standard output.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+
+LINE_BYTES_PER_S = 50e6 / 8
+# Layers, channels, heads, context. About 0.5 M and 3 M parameters, most of them beside 256 bytes' embedding.
+SIZES = {"small": "--layers 4 --channels 96 --heads 4 --context 64", "large": "--layers 8 --channels 176 --heads 8 --context 64"}
+TEXTS = {"bible": "the King James Bible (the default text)", "python": "Debian's Python sources (the library of /usr/bin/python3)"}
+RATES = {"adamw": ["2e-3", "4e-3", "8e-3", "16e-3", "32e-3"], "signs": ["1e-4", "3e-4", "1e-3", "3e-3", "1e-2"]}
+# Flags, which rates, and the bound on the loss against data parallel, in per cent: of the papers, or None.
+METHODS = {
+    "ddp": ("--sync ddp", "adamw", None), "ddp-muon": ("--sync ddp --optimizer muon", "adamw", None),
+    "diloco-10": ("--sync diloco:h=10", "adamw", 1), "diloco-50": ("--sync diloco:h=50", "adamw", 3),
+    "diloco-100": ("--sync diloco:h=100", "adamw", 5), "diloco-50-2-workers": ("--sync diloco:h=50", "adamw", 3),
+    "muloco-50": ("--sync diloco:h=50 --optimizer muon", "adamw", 3), "int8": ("--sync diloco:h=50,codec=int8", "adamw", 3),
+    "e3m0": ("--sync diloco:h=50,codec=e3m0", "adamw", 4), "streaming": ("--sync streaming:h=50,fragments=2,tau=0", "adamw", 4),
+    "streaming-tau5": ("--sync streaming:h=50,fragments=2,tau=5,alpha=0.5", "adamw", 5), "local": ("--sync local:h=50", "adamw", None),
+    "slowmo": ("--sync slowmo:h=50", "adamw", None), "eager": ("--sync eager:h=10,lr=0.2,momentum=0.85", "adamw", None),
+    "delayed-nesterov": ("--sync delayed-nesterov:h=10", "adamw", None), "qsr": ("--sync qsr:h=4", "adamw", 2),
+    "co2": ("--sync co2:h=50", "adamw", None), "cocktail": ("--sync cocktail:tau=0", "adamw", None), "demo": ("--sync demo", "signs", 1),
+}
+WORKERS = {"diloco-50-2-workers": 2}
+SEEDS = [1, 2, 3]
+
+
+class Sweep:
+    """Runs of one text and one size."""
+
+    def __init__(self, args, text, size):
+        self.args, self.text, self.size = args, text, size
+        self.folder = args.work / f"{text}-{size}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        micro = 1 if args.quick else 8
+        model = "--layers 2 --channels 16 --heads 2 --context 16" if args.quick else SIZES[size]
+        self.warm, self.steps = (2, 8) if args.quick else (200, 700)
+        self.flags = (f"{model} --batch {4 * micro} --micro-batch {micro} --val-samples {4 if args.quick else 320} --sample 0 --val-every 0 "
+                      f"--checkpoint-every 0 --print-every 1000000{self.data()}").split()
+
+    def data(self):
+        if self.text == "bible":
+            return ""
+        file = self.args.work / "python.txt"
+        if not file.exists():
+            sources = sorted(pathlib.Path(os.__file__).resolve().parent.glob("*.py"))
+            if not sources:
+                sys.exit("there are no sources of Python's library; apt-get install libpython3-stdlib")
+            file.write_text("".join(source.read_text(errors="replace") for source in sources))
+        return f" --data {file}"
+
+    def run(self, name, workers, steps, seed, flags, saves=False):
+        """The record of a run, which goes on from the warm start of its seed unless it is one; made unless it is there."""
+        record, saved = self.folder / name, self.folder / f"{name}.checkpoint"
+        if not (record / "run.json").exists():
+            print(f"{self.folder.name} {name}", file=sys.stderr, flush=True)
+            shutil.rmtree(saved, ignore_errors=True)
+            if not saves:
+                shutil.copytree(self.folder / f"warm-{seed}.checkpoint", saved)
+            done = subprocess.run(["mpirun", "-np", str(workers), str(self.args.program), *self.flags, "--steps", str(steps), "--seed", str(seed), "--resume",
+                                   "--checkpoint", str(saved), "--run", str(record), *flags.split()],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            if done.returncode != 0 and "not finite" in done.stdout + done.stderr:
+                record.mkdir(exist_ok=True)
+                (record / "run.json").write_text('{"validation": [[0, Infinity]], "wire_bytes": 0, "edge_bytes": 0, "step_seconds": [1]}')
+            elif done.returncode != 0:
+                sys.exit(f"{name}: status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            if not saves:
+                shutil.rmtree(saved)
+        return json.loads((record / "run.json").read_text())
+
+    def begin(self, seed):
+        self.run(f"warm-{seed}", 4, self.warm, seed, "--sync ddp --final-lr 1 --lr 2e-3", saves=True)
+
+    def at(self, method, rate, seed, steps):
+        flags, _, _ = METHODS[method]
+        self.begin(seed)
+        return self.run(f"{method}-{rate}-{seed}-{steps}", WORKERS.get(method, 4), steps, seed, f"{flags} --lr {rate}")
+
+    def tune(self, method):
+        """The best rate, and the losses of all seeds with it."""
+        rates = RATES[METHODS[method][1]]
+        if self.args.quick:
+            rates = rates[:2]
+        cards = {rate: self.at(method, rate, SEEDS[0], self.steps) for rate in rates}
+        best = min(rates, key=lambda rate: loss_of(cards[rate]))
+        losses = [loss_of(cards[best])] + [loss_of(self.at(method, best, seed, self.steps)) for seed in (SEEDS[1:2] if self.args.quick else SEEDS[1:])]
+        edge = best in (rates[0], rates[-1])
+        return {"rate": best, "losses": losses, "edge": edge, "step_s": step_seconds(cards[best]), "bytes": step_bytes(cards[best])}
+
+
+def loss_of(card):
+    return card["validation"][-1][1]
+
+
+def step_bytes(card):
+    return (card["wire_bytes"] - card["edge_bytes"]) / len(card["step_seconds"])
+
+
+def step_seconds(card):
+    """Of computation, and of the line."""
+    return sum(card["step_seconds"]) / len(card["step_seconds"]) + step_bytes(card) / LINE_BYTES_PER_S
+
+
+def spread(losses):
+    return f"{statistics.mean(losses):.4f} +- {(max(losses) - min(losses)) / 2:.4f}"
+
+
+def equal_tokens(tuned):
+    base = statistics.mean(tuned["ddp"]["losses"])
+    rows = ["| method | `--lr` | validation, mean +- half the spread | to data parallel | kB sent a step |", "|---|---|---|---|---|"]
+    for method, result in tuned.items():
+        mark = " (at the end of the rates)" if result["edge"] else ""
+        rows.append(f"| `{METHODS[method][0]}`{' of 2 workers' if method in WORKERS else ''} | {result['rate']}{mark} | {spread(result['losses'])} | "
+                    f"{100 * (statistics.mean(result['losses']) / base - 1):+.2f} % | {result['bytes'] / 1e3:,.1f} |")
+    return rows
+
+
+def equal_time(sweep, tuned):
+    """Every method for the time that DiLoCo with H = 50 takes over the line."""
+    line = tuned.get("diloco-50", tuned["ddp"])
+    time = (sweep.steps - sweep.warm) * line["step_s"]
+    rows = [f"Over 50 Mbit/s, {time:.0f} s behind the warm start:", "", "| method | steps | validation |", "|---|---|---|"]
+    for method, result in tuned.items():
+        steps = max(1, min(sweep.steps - sweep.warm, int(time / result["step_s"])))
+        card = sweep.at(method, result["rate"], SEEDS[0], sweep.warm + steps)
+        rows.append(f"| `{METHODS[method][0]}` | {steps} | {loss_of(card):.4f} |")
+    return rows
+
+
+def sentences(tuned):
+    """Bounds, best against best; a difference within the spread of seeds decides nothing."""
+    base, rows = tuned["ddp"]["losses"], []
+    for method, result in tuned.items():
+        bound = METHODS[method][2]
+        if bound is None:
+            continue
+        value = 100 * (statistics.mean(result["losses"]) / statistics.mean(base) - 1)
+        noise = 100 * (max(base) - min(base) + max(result["losses"]) - min(result["losses"])) / 2 / statistics.mean(base)
+        verdict = "held" if value <= bound else "within the spread of the seeds" if value - noise <= bound else "NOT held"
+        rows.append(f"- `{METHODS[method][0]}`{' of 2 workers' if method in WORKERS else ''} loses {value:+.2f} % (+- {noise:.2f}) to data parallel at its best "
+                    f"rate; expected at most {bound} %: {verdict}.")
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=lambda name: pathlib.Path(name).resolve())
+    parser.add_argument("work", type=lambda name: pathlib.Path(name).resolve())
+    parser.add_argument("--quick", action="store_true", help="a few steps of a tiny model and two rates: that it runs, not that it learns")
+    parser.add_argument("--texts", nargs="*", choices=list(TEXTS), default=list(TEXTS))
+    parser.add_argument("--sizes", nargs="*", choices=list(SIZES), default=list(SIZES))
+    parser.add_argument("--methods", nargs="*", choices=list(METHODS), default=list(METHODS))
+    args = parser.parse_args()
+    args.work.mkdir(parents=True, exist_ok=True)
+    methods = ["ddp"] + [method for method in args.methods if method != "ddp"]
+    for text in args.texts:
+        for size in args.sizes:
+            sweep = Sweep(args, text, size)
+            tuned = {method: sweep.tune(method) for method in methods}
+            command = " ".join(flag for flag in sweep.flags if str(args.work) not in flag and flag != "--data")
+            print(f"### {TEXTS[text]}, {size} model\n\n`mpirun -np 4 goss-train {command}`, from step {sweep.warm} (AdamW, rate 2e-3) to {sweep.steps}; "
+                  f"each method at the best of {len(RATES['adamw'])} rates, seeds {', '.join(map(str, SEEDS))}.\n")
+            print("\n".join([*equal_tokens(tuned), "", *equal_time(sweep, tuned), "", *sentences(tuned), ""]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
