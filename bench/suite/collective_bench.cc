@@ -7,6 +7,7 @@
 #include <random>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "bench/suite/collective_table.h"
 #include "bench/suite/compute.h"
@@ -62,7 +63,7 @@ Case makeCase(const Rank& rank, const CollectiveSpec& spec, std::size_t bytes, c
 
 /// Fills with normally distributed values: a sparsifier that finds only ties would do other work. The period is one
 /// that no block length divides.
-void fillNormal(goss_dtype dtype, int rank, const Memory& memory, std::size_t bytes) {
+void fillNormal(goss_dtype dtype, int rank, unsigned char* memory, std::size_t bytes) {
   constexpr std::size_t kPeriodElems = 1048573; // A prime.
   const std::size_t width = goss_dtype_size(dtype);
   const auto limit = static_cast<double>(exactLimit(dtype));
@@ -71,10 +72,10 @@ void fillNormal(goss_dtype dtype, int rank, const Memory& memory, std::size_t by
   const std::size_t period = std::min(bytes, kPeriodElems * width);
   for (std::size_t at = 0; at + width <= period; at += width) {
     const std::uint64_t bits = encodeWhole(dtype, std::llround(std::clamp(normal(random), -limit, limit)));
-    std::memcpy(memory.get() + at, &bits, width); // Little-endian, as all machines on which Gossamer runs.
+    std::memcpy(memory + at, &bits, width); // Little-endian, as all machines on which Gossamer runs.
   }
   for (std::size_t at = period; at < bytes; at += period)
-    std::memcpy(memory.get() + at, memory.get(), std::min(period, bytes - at));
+    std::memcpy(memory + at, memory, std::min(period, bytes - at));
 }
 
 /// Allocates as many pairs as calls may be in flight.
@@ -82,8 +83,16 @@ std::vector<Buffers> allocateBuffers(Rank& rank, std::size_t bytes) {
   std::vector<Buffers> all;
   for (int i = 0; i <= rank.options.overlap; ++i) {
     all.push_back({allocate(rank, bytes), allocate(rank, bytes)});
-    if (!rank.options.codec.empty())
-      fillNormal(dtypeNamed(rank.options.dtype), rank.goss.rank(), all.back().send, bytes);
+    if (rank.options.codec.empty()) continue;
+    const goss_dtype dtype = dtypeNamed(rank.options.dtype);
+    unsigned char* send = all.back().send.get();
+    if (rank.options.device.empty()) {
+      fillNormal(dtype, rank.goss.rank(), send, bytes);
+    } else {
+      std::vector<unsigned char> values(bytes);
+      fillNormal(dtype, rank.goss.rank(), values.data(), bytes);
+      rank.goss.copy(send, values.data(), bytes);
+    }
   }
   return all;
 }
@@ -105,19 +114,57 @@ void runOnce(const Rank& rank, Engine& engine, const CollectiveCall& call) {
   }
 }
 
+/// A call's buffers where the host writes patterns and looks at results: they themselves, or, of those on a GPU,
+/// copies.
+class HostBuffers {
+ public:
+  HostBuffers(Rank& rank, const Case& one) : rank_(rank), one_(one), width_(goss_dtype_size(one.call.dtype)) {
+    recv = one.call.recv;
+    send = const_cast<void*>(one.call.send);
+    if (rank.options.device.empty()) return;
+    recv_copy_.resize(recvBytes());
+    send_copy_.resize(one.shape.send * width_);
+    recv = recv_copy_.data();
+    send = one.call.send == one.call.recv ? recv : send_copy_.data();
+  }
+  [[nodiscard]] std::size_t recvBytes() const { return std::max(one_.shape.recv, one_.shape.send) * width_; }
+  void bringToDevice() {
+    if (rank_.options.device.empty()) return;
+    rank_.goss.copy(one_.call.recv, recv, recvBytes());
+    if (send != recv) rank_.goss.copy(const_cast<void*>(one_.call.send), send, send_copy_.size());
+  }
+  void fetchResult() {
+    if (!rank_.options.device.empty()) rank_.goss.copy(recv, one_.call.recv, recvBytes());
+  }
+
+  void* recv = nullptr;
+  void* send = nullptr;
+
+ private:
+  Rank& rank_;
+  const Case& one_;
+  const std::size_t width_;
+  std::vector<unsigned char> recv_copy_;
+  std::vector<unsigned char> send_copy_;
+};
+
 /// Runs the collective on fresh patterns; returns the number of wrong elements of all ranks.
 std::uint64_t validate(Rank& rank, const Case& one) {
   std::size_t wrong = 0;
+  HostBuffers host(rank, one);
+  CollectiveCall seen = one.call;
+  seen.recv = host.recv;
   for (int round = 0; round < rank.options.validation_rounds; ++round) {
     const Pattern pattern(one.call.dtype, one.call.op, one.spec.reduces ? rank.goss.size() : 1, round);
-    const std::size_t width = goss_dtype_size(one.call.dtype);
-    std::memset(one.call.recv, 0x5a, std::max(one.shape.recv, one.shape.send) * width);
+    std::memset(host.recv, 0x5a, host.recvBytes());
     const bool sends = one.spec.send != Extent::all || !one.spec.rooted || rank.goss.rank() == rank.options.root;
     if (sends && (one.spec.collective != Collective::broadcast || rank.goss.rank() == rank.options.root)) {
-      pattern.fill(const_cast<void*>(one.call.send), rank.goss.rank(), 0, one.shape.send);
+      pattern.fill(host.send, rank.goss.rank(), 0, one.shape.send);
     }
+    host.bringToDevice();
     runOnce(rank, rank.goss, one.call);
-    wrong += wrongElements(one.call, one.shape, pattern, rank.goss.rank(), rank.goss.size());
+    host.fetchResult();
+    wrong += wrongElements(seen, one.shape, pattern, rank.goss.rank(), rank.goss.size());
   }
   return totalWrong(rank, wrong);
 }
@@ -256,6 +303,9 @@ void printHeader(Rank& rank, const CollectiveSpec& spec) {
   if (nonblocking) {
     lines.emplace_back("Overall = Coll. Init + Compute + MPI_Test + MPI_Wait");
     lines.emplace_back("");
+  }
+  if (!rank.options.device.empty()) {
+    lines.push_back(fmt::format("Buffers in memory of GPUs ({}).", rank.options.device));
   }
   if (spec.collective != Collective::barrier) {
     lines.push_back(fmt::format("Datatype: {}.", dtypeName(dtypeNamed(rank.options.dtype))));

@@ -24,6 +24,7 @@ void runBenchmark(Rank& rank) {
                           {"", "calls_overlap", static_cast<std::uint64_t>(options.overlap)},
                           {"", "ranks", static_cast<std::uint64_t>(rank.goss.size())},
                           {"", "transport", rank.goss.transport()},
+                          {"", "memory", options.device.empty() ? options.memory : options.device},
                           {"", "dtype", std::string(dtypeName(dtypeNamed(options.dtype)))},
                           {"", "op", std::string(opName(opNamed(options.op)))}});
   if (!runCollective(rank) && !runPointToPoint(rank)) {

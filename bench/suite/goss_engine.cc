@@ -23,7 +23,10 @@ GossEngine::GossEngine(goss_comm_t comm, std::string algorithm, std::string code
   options_.scale = Pattern::kPremulFactor;
 }
 
-GossEngine::~GossEngine() { (void)goss_comm_destroy(comm_); }
+GossEngine::~GossEngine() {
+  (void)goss_comm_destroy(alone_);
+  (void)goss_comm_destroy(comm_);
+}
 
 std::string GossEngine::version() const {
   return fmt::format("Gossamer {}.{}.{}", GOSS_VERSION_MAJOR, GOSS_VERSION_MINOR, GOSS_VERSION_PATCH);
@@ -58,6 +61,18 @@ void* GossEngine::allocate(std::size_t bytes) {
   void* memory = nullptr;
   check(goss_mem_alloc(comm_, bytes, &memory), "goss_mem_alloc");
   return memory;
+}
+
+void* GossEngine::allocateOnDevice(std::size_t bytes) {
+  void* memory = nullptr;
+  check(goss_mem_alloc_device(comm_, bytes, &memory), "goss_mem_alloc_device");
+  return memory;
+}
+
+void GossEngine::copy(void* to, const void* from, std::size_t bytes) {
+  if (alone_ == nullptr) check(goss_comm_split(comm_, rank_, 0, &alone_), "goss_comm_split");
+  if (bytes == 0) return;
+  check(goss_all_gather(alone_, from, to, bytes, GOSS_UINT8, nullptr, nullptr), "the copy to or from a GPU failed");
 }
 
 void GossEngine::abort(const char* reason) { (void)goss_comm_abort(comm_, reason); }

@@ -33,6 +33,10 @@ class GossEngine final : public Engine {
   /// Memory of goss_mem_alloc; must be freed before this engine is destroyed.
   void* allocate(std::size_t bytes);
   void deallocate(void* memory) { (void)goss_mem_free(comm_, memory); }
+  /// Memory of this rank's GPU, likewise.
+  void* allocateOnDevice(std::size_t bytes);
+  /// Copies between memory of the host and of this rank's GPU, either way. The first copy is collective.
+  void copy(void* to, const void* from, std::size_t bytes);
   /// Makes the pending and later calls of all ranks fail.
   void abort(const char* reason);
 
@@ -60,6 +64,7 @@ class GossEngine final : public Engine {
   void issue(const CollectiveCall& call, std::uint32_t flags, goss_request_t* request);
 
   goss_comm_t comm_;
+  goss_comm_t alone_ = nullptr; ///< This rank, for copy().
   const char* name_ = "Gossamer";
   std::string algorithm_;
   std::string codec_;

@@ -85,8 +85,11 @@ void addSizes(CommandLine& line, Options& options) {
   line.option("--time-limit", options.time_limit_s, "Seconds per size; fewer iterations are run to keep to it")
       .range(0.0, 1e6);
   line.option("-M,--mem-limit", options.memory_limit, "Bytes of the largest buffer of a rank");
-  line.option("--memory", options.memory, "ordinary, or registered: buffers from goss_mem_alloc")
-      .oneOf({"ordinary", "registered"});
+  const auto memory = line.option("--memory", options.memory, "ordinary, or registered: buffers from goss_mem_alloc")
+                          .oneOf({"ordinary", "registered"});
+  line.option("--device", options.device, "cuda: buffers of collectives lie in memory of each rank's current GPU")
+      .oneOf({"cuda"})
+      .excludes(memory);
   line.option("-W,--window-size", options.window, "Messages in flight in bandwidth tests").range(1, 10000);
 }
 

@@ -42,6 +42,7 @@ struct Options {
   int window = 64;                                 ///< Messages in flight in bandwidth tests.
   std::size_t memory_limit = std::size_t{1} << 30; ///< Bytes of one buffer of a rank; larger sizes are left out.
   std::string memory = "ordinary";                 ///< "ordinary", or "registered": goss_mem_alloc.
+  std::string device;                              ///< "cuda": buffers lie in memory of GPUs; "": of the host.
   std::string dtype = "float32";
   std::string op = "sum";
   ReportFiles files;

@@ -195,6 +195,9 @@ bool runPointToPoint(Rank& rank) {
   if (rank.options.mode != Mode::blocking) {
     throw std::invalid_argument(fmt::format("{} has one form; leave out --nonblocking and --persistent", found->name));
   }
+  if (!rank.options.device.empty()) {
+    throw std::invalid_argument(fmt::format("{} sends from memory of the host; leave out --device", found->name));
+  }
   rank.report.header(
       {fmt::format("Gossamer {} v{}.{}.{}", found->title, GOSS_VERSION_MAJOR, GOSS_VERSION_MINOR, GOSS_VERSION_PATCH)});
   Exchange e = makeExchange(rank, *found);

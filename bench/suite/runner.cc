@@ -147,6 +147,14 @@ Memory allocate(Rank& rank, std::size_t bytes) {
   }
   constexpr std::size_t kPage = 4096;
   const std::size_t whole = (bytes / kPage + 1) * kPage;
+  if (!rank.options.device.empty()) {
+    GossEngine& engine = rank.goss;
+    Memory memory(static_cast<unsigned char*>(engine.allocateOnDevice(whole)),
+                  [&engine](unsigned char* one) { engine.deallocate(one); });
+    const std::vector<unsigned char> zeros(whole);
+    engine.copy(memory.get(), zeros.data(), whole);
+    return memory;
+  }
   Memory memory(static_cast<unsigned char*>(std::aligned_alloc(kPage, whole)), &std::free);
   if (memory == nullptr) {
     throw std::bad_alloc();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <optional>
@@ -145,6 +146,11 @@ int runWorld(const std::vector<Options>& runs) {
           "--codec is compared with the same calls uncompressed, and its results are not exact; "
           "leave out --compare and -c");
     }
+    if (!options.compare.empty() && !options.device.empty()) {
+      throw std::invalid_argument("--compare is about memory of the host; leave out --device");
+    }
+    if (!options.device.empty())
+      ::setenv("GOSS_DEVICE", options.device.c_str(), 1); // This program has no other thread.
     if (!options.compare.empty() && options.threads > 0) {
       throw std::invalid_argument(
           "--compare needs ranks that are processes; start it with mpirun instead of --threads");
