@@ -10,13 +10,16 @@
 #include "planner/cuts.h"
 #include "planner/planned_ranks.h"
 #include "schedule/placement.h"
+#include "schedule/shares.h"
 #include "schedule/simulator.h"
 
 namespace goss {
 
 namespace {
 
+using schedule::directShares;
 using schedule::Links;
+using schedule::pairShares;
 using schedule::Shape;
 using schedule::Simulation;
 
@@ -33,8 +36,7 @@ constexpr double kHeldUpLoss = 0.12;
 /// Steps of all simulated ranks together that one simulation may have: where links repeat, and where each differs.
 constexpr std::uint64_t kMaxStepsAlike = 8'000;
 constexpr std::uint64_t kMaxSteps = 40'000;
-/// A pipeline with more steps is simulated for its first blocks only; from then on each takes as long as the one
-/// before.
+/// Of a pipeline with more steps the first blocks are simulated; each of the others takes as long as the last of them.
 constexpr std::uint64_t kMaxPipelineSteps = 2'000;
 constexpr std::uint32_t kFirstBlocks = 8;
 /// Simulated steps of all trials for one question; candidates that are left when the budget is spent keep their
@@ -54,8 +56,7 @@ constexpr int kRanksOfOne = 128;
 /// Schedules of more ranks are not made to count their steps.
 constexpr int kMaxPlannedRanks = 128;
 
-/// Among more ranks that are interchangeable, formulas take the place of simulations; among fewer their errors are
-/// larger.
+/// Among more ranks that are interchangeable formulas take the place of simulations; among fewer they err more.
 constexpr int kSimulatedRanks = 8;
 
 /// The search for one question. Keeps the budget and the best price so far.
@@ -173,7 +174,7 @@ class Search {
     return static_cast<int>(std::max<std::uint32_t>(std::bit_floor(ranks), kFewSimulated));
   }
 
-  /// The best number of blocks for a pipeline of so many hops, to a power of two.
+  /// The best power of two blocks for a pipeline of so many hops.
   [[nodiscard]] std::uint32_t blocksFor(int hops) const {
     const schedule::LinkPrice& price = links_.price(0, 1);
     const double hop_s = price.latency_s + price.overhead_s;
@@ -239,12 +240,26 @@ class Search {
     } else {
       const std::vector<Schedule> schedules = planAll(candidate);
       if (schedules.empty() || !simulate(candidate, schedules)) return false;
-      tryShares(candidate, schedules);
-      tryFragments(candidate, schedules);
-      tryWarmFragments(candidate, schedules);
+      cut(candidate, schedules);
     }
     best_s_ = std::min(best_s_, candidate.price_s);
     return true;
+  }
+
+  void cut(Candidate& candidate, const std::vector<Schedule>& schedules) {
+    const bool unequal = question_.collective == Collective::allReduce && question_.bytes > 0 && !uniform_ &&
+                         static_cast<int>(schedules.size()) == size_; // Else ranks are alike.
+    const bool pairs = candidate.algorithm->traits().pairs_groups;
+    Candidate overlapped = candidate;
+    Candidate shared = candidate;
+    if (unequal && takeShares(shared, pairs ? pairShares(links_, shared.group_size) : directShares(links_), schedules))
+      keepIfWorthwhile(candidate, shared);
+    tryFragments(candidate, schedules);
+    tryWarmFragments(candidate, schedules);
+    // Shares for fragments whose halves overlap are no better than others before the vector is cut.
+    if (!unequal || pairs || !takeShares(overlapped, schedule::overlappedShares(links_), schedules)) return;
+    tryFragments(overlapped, schedules);
+    keepIfWorthwhile(candidate, overlapped);
   }
 
   [[nodiscard]] std::uint64_t maxStepsFor(const Candidate& candidate) const {
@@ -468,19 +483,17 @@ class Search {
     }
   }
 
-  /// Tries shares under which rank c, or pair c, owns chunk c; where an algorithm assigns chunks differently, the price
-  /// shows it.
-  void tryShares(Candidate& candidate, const std::vector<Schedule>& schedules) {
-    if (question_.collective != Collective::allReduce || question_.bytes == 0 || uniform_) return;
-    if (static_cast<int>(schedules.size()) < size_) return; // Ranks are alike.
-    const bool pairs = candidate.algorithm->traits().pairs_groups;
-    if (schedules[0].partition != Partition::even ||
-        (!pairs && schedules[0].chunk_count != static_cast<std::uint32_t>(size_)))
-      return;
-    Candidate trial = candidate;
-    trial.weights = pairs ? schedule::pairShares(links_, candidate.group_size) : schedule::directShares(links_);
-    if (trial.weights.empty() || spent_ + stepsOf(schedules) > budget_ || !simulate(trial, schedules)) return;
-    keepIfWorthwhile(candidate, trial);
+  /// Rank c, or pair c, is to own share c; where an algorithm assigns chunks differently, the price shows it. False,
+  /// and the candidate is as before: there are no shares, or the algorithm takes none.
+  bool takeShares(Candidate& candidate, std::vector<double> shares, const std::vector<Schedule>& schedules) {
+    const bool takes =
+        candidate.algorithm->traits().pairs_groups || schedules[0].chunk_count == static_cast<std::uint32_t>(size_);
+    if (!takes || shares.empty() || schedules[0].partition != Partition::even || spent_ + stepsOf(schedules) > budget_)
+      return false;
+    std::swap(candidate.weights, shares);
+    const bool priced = simulate(candidate, schedules);
+    if (!priced) std::swap(candidate.weights, shares);
+    return priced;
   }
 
   /// As smallerSizes(), where ranks are interchangeable: powers of two of groups, a half and a quarter of them.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "schedule/shares.h"
 #include "schedule/simulator.h"
 #include "tests/lib/schedule/simulator/sample_schedules.h"
 
@@ -107,6 +108,66 @@ TEST(DirectShares, AreEmptyWhereEqualSharesAreRight) {
   Links shared = nodeLimited(std::vector{1.0, 2.0, 3.0, 4.0});
   shared.setNode(std::vector{0, 1}, {1e6, 1e6});
   EXPECT_TRUE(directShares(shared).empty());
+}
+
+double sumOf(const std::vector<double>& shares) { return std::accumulate(shares.begin(), shares.end(), 0.0); }
+
+/// Seconds that one byte at one byte per second keeps the busiest path or port of a direct exchange in fragments.
+double busiestSeconds(const Links& links, const std::vector<double>& shares) {
+  double most = 0;
+  for (int i = 0; i < links.size(); ++i) {
+    const double own = shares[static_cast<std::size_t>(i)];
+    const NodePrice& node = links.node(links.nodeOf(i));
+    for (const double rate : {node.up_bytes_per_s, node.down_bytes_per_s})
+      if (rate > 0) most = std::max(most, (1 + (links.size() - 2) * own) / rate);
+    for (int j = 0; j < links.size(); ++j)
+      if (i != j)
+        most = std::max(most, (own + shares[static_cast<std::size_t>(j)]) / links.price(i, j).bandwidth_bytes_per_s);
+  }
+  return most;
+}
+
+TEST(OverlappedShares, FavourRanksWhosePathsAreFast) {
+  // Five regions in a row: the farther apart, the slower. By hand: the ends own nothing, the middle as much as its
+  // neighbours together.
+  Links chain(5);
+  const double rates[] = {0, 400, 200, 100, 50};
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 5; ++j)
+      if (i != j) chain.setPrice(i, j, {0.04, rates[std::abs(i - j)], 0, 0});
+  const std::vector<double> shares = overlappedShares(chain);
+  EXPECT_NEAR(sumOf(shares), 1, 1e-12);
+  EXPECT_NEAR(busiestSeconds(chain, shares), 1.0 / 400, 1e-9);
+}
+
+TEST(OverlappedShares, AreNoWorseThanAnyOfManyOthers) {
+  const Links links = pairLimited(kPairs2To200);
+  const std::vector<double> best = overlappedShares(links);
+  ASSERT_EQ(best.size(), 8u);
+  EXPECT_NEAR(sumOf(best), 1, 1e-12);
+  EXPECT_GE(*std::min_element(best.begin(), best.end()), 0);
+  const double seconds = busiestSeconds(links, best);
+  EXPECT_LT(seconds, 0.9 * busiestSeconds(links, std::vector(8, 0.125)));
+  for (std::size_t from = 0; from < 8; ++from) {
+    for (std::size_t to = 0; to < 8; ++to) {
+      std::vector<double> other = best;
+      const double moved = std::min(0.01, other[from]);
+      other[from] -= moved;
+      other[to] += moved;
+      EXPECT_GE(busiestSeconds(links, other), seconds * (1 - 1e-9)) << from << " gives to " << to;
+    }
+  }
+}
+
+TEST(OverlappedShares, KnowPorts) {
+  const Links links = nodeLimited(kNodes5To1000);
+  const std::vector<double> shares = overlappedShares(links);
+  EXPECT_LE(busiestSeconds(links, shares), busiestSeconds(links, directShares(links)) * (1 + 1e-9));
+  EXPECT_TRUE(overlappedShares(Links(8)).empty());
+  EXPECT_TRUE(overlappedShares(nodeLimited(std::vector{10.0, 20.0})).empty());
+  Links shared = nodeLimited(std::vector{1.0, 2.0, 3.0, 4.0});
+  shared.setNode(std::vector{0, 1}, {1e6, 1e6});
+  EXPECT_TRUE(overlappedShares(shared).empty());
 }
 
 TEST(PairShares, AreAsLargeAsTheSlowerDirectionIsFast) {
