@@ -107,6 +107,7 @@ module gossamer_abi
     type(c_ptr) :: tcp_checksum = c_null_ptr
     type(c_ptr) :: device = c_null_ptr
     integer(c_int64_t) :: device_hold_ms = 0
+    type(c_ptr) :: measure = c_null_ptr
   end type
 
   type, bind(c) :: goss_options

@@ -52,6 +52,12 @@ struct PeerStatistics {
   }
 };
 
+/// What a link has carried to a peer, as the system counts it.
+struct PathUse {
+  std::uint64_t bytes = 0; ///< Bytes that the peer's system has acknowledged, headers and encryption included.
+  double busy_s = 0;       ///< Time in which bytes were to be sent or were not acknowledged; 0: not known.
+};
+
 enum class LinkState { connecting, ready, failed };
 
 class Transport {
@@ -104,6 +110,10 @@ class Transport {
   [[nodiscard]] virtual PeerStatistics statistics(int peer) const = 0;
   /// The shortest round trip to `peer` in seconds that the link, which is ready, has seen; 0: not known.
   [[nodiscard]] virtual double roundTrip_s(int peer) const { return static_cast<void>(peer), 0; }
+
+  /// What the link to `peer`, which is ready, has carried from here; nothing where the system does not tell, and where
+  /// another rank relays.
+  [[nodiscard]] virtual PathUse pathUse(int peer) const { return static_cast<void>(peer), PathUse(); }
 
   /// The optional interfaces, after open(). Null: this transport does not implement the interface.
   [[nodiscard]] virtual Board* board() { return nullptr; }

@@ -32,9 +32,9 @@ struct CallKey {
   }
 };
 
-/// Set where a call is a phase of a multi-phase call.
+/// Set where a call is a phase of a multi-phase call, or of one whose plan was chosen after its start.
 struct PhaseOf {
-  std::shared_ptr<const CodecPair> codecs; ///< Codecs of the multi-phase call.
+  std::shared_ptr<const CodecPair> codecs; ///< Codecs of the multi-phase call; null: it has none.
   Signature signature;                     ///< Signature of the multi-phase call.
 };
 

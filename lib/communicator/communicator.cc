@@ -30,7 +30,8 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
       shrink_(peers_, operations_, propagator_, world_->log(),
               [this](std::uint32_t wanted, unsigned raised)
                   GOSS_ON_LOOP { return world_->contextsOnLoop().reserve(wanted, context_, raised); }),
-      collectives_({environment(), boards_.get(), references_, propagator_, mismatches_}, makePlanner()),
+      collectives_({environment(), boards_.get(), references_, propagator_, mismatches_}, peers_, makePlanner(),
+                   {world_->triesPlans(group_.worldRanks()), world_->catalogue(), world_->log()}),
       messages_(environment()),
       requests_(operations_, messages_, collectives_),
       windows_(environment(), requests_, collectives_) {
@@ -144,6 +145,10 @@ void Communicator::handleControl(int rank, const ControlMessage& message) {
       break;
     case ControlMessage::Type::history:
       mismatches_.handle(rank, message);
+      break;
+    case ControlMessage::Type::report:
+    case ControlMessage::Type::decision:
+      if (operations_.asyncError().isOk()) collectives_.handleControlOnLoop(rank, message);
       break;
     case ControlMessage::Type::view:
     case ControlMessage::Type::agreed:

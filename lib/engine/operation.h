@@ -73,8 +73,10 @@ class Operation {
   /// How many encodings with the error feedback of keptTensor() are left to make: `of_sum` tells those of sums from
   /// those of this rank's own contribution. 0 for an operation in phases, whose codec keeps all to itself.
   [[nodiscard]] virtual std::uint64_t encodingsLeft(bool of_sum) const { return static_cast<void>(of_sum), 0; }
-  /// Whether it is a MultiPhaseOperation.
+  /// Whether it is a MultiPhaseOperation or a TrialOperation, whose executions are planned after its start.
   [[nodiscard]] virtual bool isPhased() const { return false; }
+  /// Whether it is a TrialOperation.
+  [[nodiscard]] virtual bool isTrial() const { return false; }
   /// What the starting thread has to enqueue, of a call that is a part of its caller's stream; null: nothing.
   [[nodiscard]] virtual StreamOrdered* streamOrdered() { return nullptr; }
   /// Whether a failure leaves the communicator usable.

@@ -208,7 +208,7 @@ void Execution::leaveBoardOnLoop() {
 }
 
 std::string Execution::describe() const {
-  if (call_.phase_of != nullptr) {
+  if (call_.phase_of != nullptr && call_.phase_of->codecs != nullptr) {
     return fmt::format("a phase of {} compressed with '{}'", signature_.describe(), call_.phase_of->codecs->text);
   }
   if (call_.codecs == nullptr) return signature_.describe();

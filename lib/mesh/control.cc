@@ -28,7 +28,7 @@ Result<ControlMessage> ControlMessage::decode(std::string_view bytes) {
   message.kind = reader.integer<std::int32_t>();
   message.culprit = reader.integer<std::int32_t>();
   message.text = reader.text(kMaxBytes);
-  const bool known = message.type >= Type::abort && message.type <= Type::history;
+  const bool known = message.type >= Type::abort && message.type <= Type::decision;
   const bool failure = message.kind <= 0 && message.kind >= GOSS_ERR_DEVICE;
   if (!reader.complete() || !known || !failure) {
     return Status::error(GOSS_ERR_PROTOCOL, "malformed control message");

@@ -17,12 +17,14 @@ namespace goss {
 
 struct ControlMessage {
   enum class Type : std::uint8_t {
-    abort = 1,   ///< The communicator failed at the sender: all ranks fail with the same error.
-    probe = 2,   ///< The sender waits in `operation`: asks for a sign of life, and for the peer's state.
-    reply = 3,   ///< A sign of life. `operation` and `waiting_for` are the replier's own state.
-    view = 4,    ///< goss_comm_shrink: `text` is the sender's view in attempt `operation`; empty: it has left.
-    agreed = 5,  ///< `text` is the decision of attempt `operation`; empty: the sender goes on, without the old one.
-    history = 6, ///< `text`: envelopes of the sender's last calls, the first being `operation`; empty: it has left.
+    abort = 1,    ///< The communicator failed at the sender: all ranks fail with the same error.
+    probe = 2,    ///< The sender waits in `operation`: asks for a sign of life, and for the peer's state.
+    reply = 3,    ///< A sign of life. `operation` and `waiting_for` are the replier's own state.
+    view = 4,     ///< goss_comm_shrink: `text` is the sender's view in attempt `operation`; empty: it has left.
+    agreed = 5,   ///< `text` is the decision of attempt `operation`; empty: the sender goes on, without the old one.
+    history = 6,  ///< `text`: envelopes of the sender's last calls, the first being `operation`; empty: it has left.
+    report = 7,   ///< `text`: what calls took, for rank 0, in stretch `operation` (runner/plan_trials.h).
+    decision = 8, ///< `text`: rank 0's decision on stretch `operation`.
   };
   static constexpr std::size_t kMaxBytes = 4096;
   static constexpr std::size_t kMaxTextBytes = kMaxBytes - (1 + 4 + 8 + sizeof(Envelope) + 4 + 4 + 4);

@@ -199,6 +199,12 @@ double Mesh::roundTrip_s(int peer) const {
   return transport != nullptr ? transport->roundTrip_s(peer) : 0;
 }
 
+PathUse Mesh::pathUse(int peer) const {
+  const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
+  const bool ready = transport != nullptr && lost_[static_cast<std::size_t>(peer)].isOk();
+  return ready && transport->link(peer) == LinkState::ready ? transport->pathUse(peer) : PathUse();
+}
+
 int Mesh::relayedBy(int peer) const {
   const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
   const Relaying* relaying = transport != nullptr ? transport->relaying() : nullptr;

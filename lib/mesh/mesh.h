@@ -103,6 +103,8 @@ class Mesh final : public TransportListener {
   void countWindowsOnLoop(int change) GOSS_ON_LOOP { windows_ += change; }
   /// As Transport::roundTrip_s; also 0 for this rank itself.
   [[nodiscard]] double roundTrip_s(int peer) const;
+  /// As Transport::pathUse; nothing for this rank itself.
+  [[nodiscard]] PathUse pathUse(int peer) const GOSS_ON_LOOP;
   /// As Relaying::relayedBy; also -1 for this rank itself and where the transport relays nothing.
   [[nodiscard]] int relayedBy(int peer) const GOSS_ON_LOOP;
 

@@ -184,7 +184,6 @@ class Search {
     return std::bit_floor(static_cast<std::uint32_t>(std::clamp(best * 1.4, 1.0, most)));
   }
   [[nodiscard]] std::uint64_t mostBlocks() const { return goss::mostBlocks(question_); }
-
   [[nodiscard]] Symmetry symmetryOf(const Candidate& candidate) const {
     return goss::symmetryOf(question_, candidate, links_, period_);
   }
@@ -256,8 +255,9 @@ class Search {
       keepIfWorthwhile(candidate, shared);
     tryFragments(candidate, schedules);
     tryWarmFragments(candidate, schedules);
-    // Shares for fragments whose halves overlap are no better than others before the vector is cut.
-    if (!unequal || pairs || !takeShares(overlapped, schedule::overlappedShares(links_), schedules)) return;
+    // Shares for fragments whose halves overlap are better only when the vector is cut.
+    const bool direct = unequal && candidate.algorithm->name() == "direct";
+    if (!direct || !takeShares(overlapped, schedule::overlappedShares(links_), schedules)) return;
     tryFragments(overlapped, schedules);
     keepIfWorthwhile(candidate, overlapped);
   }

@@ -48,4 +48,12 @@ double leastRoundTrip_s(int fd) {
   return told && info.tcpi_min_rtt != kNone ? 1e-6 * info.tcpi_min_rtt : 0;
 }
 
+Carried carriedBy(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  const bool told = ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+                    size >= offsetof(tcp_info, tcpi_busy_time) + sizeof info.tcpi_busy_time;
+  return told ? Carried{info.tcpi_bytes_acked, 1e-6 * static_cast<double>(info.tcpi_busy_time)} : Carried();
+}
+
 } // namespace goss::platform

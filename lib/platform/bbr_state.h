@@ -27,6 +27,14 @@ std::optional<BbrState> bbrState(int fd);
 /// system does not tell.
 double leastRoundTrip_s(int fd);
 
+struct Carried {
+  std::uint64_t bytes = 0; ///< Bytes that the other end has acknowledged.
+  double busy_s = 0;       ///< Time in which some were to be sent or were not acknowledged.
+};
+
+/// What a TCP connection has carried from here so far; nothing where the system does not tell.
+Carried carriedBy(int fd);
+
 } // namespace goss::platform
 
 #endif // GOSS_LIB_PLATFORM_BBR_STATE_H_

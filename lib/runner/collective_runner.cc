@@ -3,10 +3,15 @@
 #include <utility>
 #include <vector>
 
+#include "runner/trial_operation.h"
+
 namespace goss {
 
-CollectiveRunner::CollectiveRunner(const RunEnvironment& environment, Planner planner)
-    : environment_(environment), pool_(environment_, std::move(planner)) {}
+CollectiveRunner::CollectiveRunner(const RunEnvironment& environment, const Peers& peers, Planner planner,
+                                   const PlanTrials::Rules& trials)
+    : environment_(environment),
+      pool_(environment_, std::move(planner)),
+      trials_(environment_, peers, trials, pool_.links()) {}
 
 /// Runs an execution on the board: one that is over before others would notice that it began needs no deadline, and no
 /// place in the lists of the loop. True: it has completed. False: it must start; perhaps it has written on the board.
@@ -31,6 +36,10 @@ bool CollectiveRunner::tryRunOnLoop(Execution& execution) {
 Status CollectiveRunner::run(const Call& call) {
   auto lock = environment_.engine.enter();
   if (isMultiPhase(call)) return runMultiPhase(lock, call);
+  if (trials_.takes(call)) {
+    TrialOperation operation(environment_, pool_, trials_, call);
+    return environment_.operations.run(lock, operation);
+  }
   auto acquired = pool_.acquire(call);
   if (!acquired.isOk()) return acquired.status();
   std::unique_ptr<Execution> execution = acquired.take();
@@ -56,6 +65,7 @@ std::optional<Status> CollectiveRunner::runCached(const CallKey& key) {
 void CollectiveRunner::cacheCall(const CallKey& key, const Call& call) {
   if (isMultiPhase(call)) return;
   auto lock = environment_.engine.enter();
+  if (trials_.takes(call)) return;
   pool_.cache(key, call);
 }
 
@@ -66,6 +76,9 @@ Result<Operation*> CollectiveRunner::start(const Call& call, bool persistent) {
     auto acquired = acquireMultiPhaseOnLoop(call);
     if (!acquired.isOk()) return acquired.status();
     operation = acquired.take();
+  } else if (!persistent && trials_.takes(call)) {
+    if (!environment_.operations.asyncError().isOk()) return environment_.operations.asyncError();
+    operation = std::make_unique<TrialOperation>(environment_, pool_, trials_, call);
   } else {
     auto acquired = pool_.acquire(call);
     if (!acquired.isOk()) return acquired.status();
@@ -84,7 +97,7 @@ Result<Operation*> CollectiveRunner::start(const Call& call, bool persistent) {
 
 void CollectiveRunner::releaseOnLoop(Operation& operation) {
   std::unique_ptr<Operation> owned = environment_.operations.takeBack(operation);
-  if (operation.persistent || !operation.status().isOk()) return;
+  if (operation.persistent || operation.isTrial() || !operation.status().isOk()) return;
   if (operation.isPhased()) {
     idle_multi_phase_.put(std::unique_ptr<MultiPhaseOperation>(static_cast<MultiPhaseOperation*>(owned.release())));
   } else {
@@ -142,6 +155,7 @@ void CollectiveRunner::useLinks(schedule::Links links) {
 
 void CollectiveRunner::useLinksOnLoop(schedule::Links links) {
   pool_.useLinks(std::move(links));
+  trials_.stop();
   measured_ = true;
 }
 

@@ -13,6 +13,7 @@
 #include "runner/execution_pool.h"
 #include "runner/idle_list.h"
 #include "runner/multi_phase_operation.h"
+#include "runner/plan_trials.h"
 #include "schedule/links.h"
 
 namespace goss {
@@ -21,7 +22,8 @@ namespace goss {
 /// functions want the engine's lock.
 class CollectiveRunner {
  public:
-  CollectiveRunner(const RunEnvironment& environment, Planner planner);
+  CollectiveRunner(const RunEnvironment& environment, const Peers& peers, Planner planner,
+                   const PlanTrials::Rules& trials);
   CollectiveRunner(const CollectiveRunner&) = delete; // pool_ refers to environment_.
   CollectiveRunner& operator=(const CollectiveRunner&) = delete;
 
@@ -36,6 +38,9 @@ class CollectiveRunner {
   Result<Operation*> start(const Call& call, bool persistent);
   /// Ends the caller's use of an operation that start() returned, and that is not active.
   void releaseOnLoop(Operation& operation) GOSS_ON_LOOP;
+
+  /// PlanTrials::handle.
+  void handleControlOnLoop(int rank, const ControlMessage& message) GOSS_ON_LOOP { trials_.handle(rank, message); }
 
   /// The links by which calls are planned. Blocks until no multi-phase operation is active: each phase is planned when
   /// it begins, and the links must not change between the phases of one operation on one rank, and before them on
@@ -60,6 +65,7 @@ class CollectiveRunner {
 
   const RunEnvironment environment_;
   ExecutionPool pool_ GOSS_GUARDED;
+  PlanTrials trials_ GOSS_GUARDED;
   IdleList<MultiPhaseOperation> idle_multi_phase_ GOSS_GUARDED;
   SampledDuration board_time_ GOSS_GUARDED; ///< Duration of collectives on boards that do not become active.
   bool measured_ GOSS_GUARDED = false;      ///< The links come from useLinks(), of this communicator or its parent.

@@ -27,12 +27,17 @@ Result<std::unique_ptr<Execution>> ExecutionPool::acquire(const Call& call) {
   if (!environment_.operations.asyncError().isOk()) return environment_.operations.asyncError();
   auto plan = planner_.plan(keyOf(call));
   if (!plan.isOk()) return plan.status();
-  const auto idle = idle_.find(plan.value().get());
+  return acquire(call, plan.take());
+}
+
+Result<std::unique_ptr<Execution>> ExecutionPool::acquire(const Call& call, std::shared_ptr<const Plan> plan) {
+  if (!environment_.operations.asyncError().isOk()) return environment_.operations.asyncError();
+  const auto idle = idle_.find(plan.get());
   std::unique_ptr<Execution> execution;
   if (idle != idle_.end() && idle->second != nullptr) {
     execution = std::move(idle->second);
   } else {
-    execution = std::make_unique<Execution>(environment_, plan.take());
+    execution = std::make_unique<Execution>(environment_, std::move(plan));
   }
   execution->bind(call, ++bindings_);
   if (call.codecs != nullptr && call.phase_of == nullptr) environment_.mismatches.know(call.codecs);

@@ -223,6 +223,8 @@ LinkReport World::reportOf(const Status& linked) const {
   assumeAlone();
   LinkReport report;
   report.trouble = linked.text();
+  report.measures = config_.measure == "auto" && !given_links_.has_value() && config_.algorithm.empty() &&
+                    config_.fragment_bytes == 0 && !devices_->present();
   // The higher rank of a pair has nothing to add, and of many hosts there would be too much to tell.
   if (!linked.isOk() || size() > LinkReport::kMaxRanks) return report;
   for (int peer = rank() + 1; peer < size(); ++peer) {
@@ -236,6 +238,7 @@ LinkReport World::reportOf(const Status& linked) const {
 
 Status World::learn(const std::vector<std::string>& reports) {
   round_trips_ = RoundTrips(cards_);
+  all_measure_ = true;
   for (int rank = 0; rank < size(); ++rank) {
     const auto report = LinkReport::decode(reports[static_cast<std::size_t>(rank)], size());
     if (!report.has_value())
@@ -247,6 +250,7 @@ Status World::learn(const std::vector<std::string>& reports) {
     if (!report->trouble.empty())
       return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, report->trouble),
                            ErrorScope::communicator, rank);
+    all_measure_ = all_measure_ && report->measures;
     for (const auto& [peer, seconds] : report->round_trips)
       round_trips_.add(rank, peer, seconds);
   }
@@ -304,6 +308,14 @@ bool World::usesSockets() const { return goss::usesSockets(config_); }
 std::string_view World::preferredAmongEquals() const {
   if (given_links_.has_value()) return ""; // The link file names its own hosts.
   return goss::preferredAmongEquals(config_, ranksPerProcessor());
+}
+
+bool World::triesPlans(const std::vector<int>& ranks) const {
+  if (!all_measure_) return false;
+  for (const int one : ranks)
+    for (const int other : ranks)
+      if (round_trips_.between(one, other) > 0) return true;
+  return false;
 }
 
 bool World::takesTurns() const {

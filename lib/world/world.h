@@ -54,6 +54,9 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
   /// The algorithm that the planner prefers where prices hardly differ; "": none.
   [[nodiscard]] std::string_view preferredAmongEquals() const;
+  /// Whether plans among `ranks` (world ranks) are compared by what calls take: some of them are wide apart, nobody has
+  /// named links or an algorithm, and all ranks allow it (GOSS_MEASURE). All ranks answer alike.
+  [[nodiscard]] bool triesPlans(const std::vector<int>& ranks) const;
   /// Whether more ranks than processors communicate through shared memory, which prices do not model.
   [[nodiscard]] bool takesTurns() const;
   /// Null unless all of `ranks` (world ranks; this one is `rank` among them) see each other's boards.
@@ -114,6 +117,7 @@ class World : public std::enable_shared_from_this<World> {
   std::vector<Site> sites_;                    ///< By rank; the transports read it.
   ProcessorShare processors_;                  ///< The processors of this host; its ranks agree on them.
   RoundTrips round_trips_;                     ///< Equal on all ranks.
+  bool all_measure_ = false;                   ///< Every rank's report says so.
   std::optional<schedule::Links> given_links_; ///< The contents of GOSS_LINKS.
   Tuning tuning_ = Tuning::builtIn();          ///< The contents of GOSS_TUNING.
   ListenerRelay relay_;

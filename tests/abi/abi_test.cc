@@ -64,7 +64,7 @@ TEST(Structs, OfAllKindsAreInitialisedToTheirSize) {
 
 /// Where padding ended a struct, the next field would lie in bytes that no caller has set.
 TEST(Structs, HaveNoPaddingAtTheirEnds) {
-  EXPECT_EQ(sizeof(goss_config), offsetof(goss_config, device_hold_ms) + sizeof(std::int64_t));
+  EXPECT_EQ(sizeof(goss_config), offsetof(goss_config, measure) + sizeof(const char*));
   EXPECT_EQ(sizeof(goss_options), offsetof(goss_options, tensor) + sizeof(uint64_t));
   EXPECT_EQ(sizeof(goss_counters), offsetof(goss_counters, placed_bytes) + sizeof(uint64_t));
   EXPECT_EQ(sizeof(goss_sync_tensor), offsetof(goss_sync_tensor, layer) + sizeof(int32_t));

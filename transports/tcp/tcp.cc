@@ -247,6 +247,19 @@ double TcpTransport::roundTrip_s(int peer) const {
   return direct ? platform::leastRoundTrip_s(connections.all().front().fd()) : 0;
 }
 
+PathUse TcpTransport::pathUse(int peer) const {
+  PathUse use;
+  const tcp::ConnectionSet& connections = links_.at(peer).connections();
+  if (connections.via() >= 0) return use;
+  for (const tcp::Connection& connection : connections.all()) {
+    if (!connection.isOpen()) continue;
+    const platform::Carried carried = platform::carriedBy(connection.fd());
+    use.bytes += carried.bytes;
+    use.busy_s = std::max(use.busy_s, carried.busy_s);
+  }
+  return use;
+}
+
 bool TcpTransport::prepareToSleep() { return !links_.hasWork() && !(relay_ && relay_->hasWork()); }
 
 } // namespace goss::transports

@@ -68,6 +68,7 @@ class TcpTransport final : public Transport, public Relaying {
   [[nodiscard]] PeerStatistics statistics(int peer) const override { return links_.statistics(peer); }
   /// Not known where another rank relays the link.
   [[nodiscard]] double roundTrip_s(int peer) const override;
+  [[nodiscard]] PathUse pathUse(int peer) const override;
   [[nodiscard]] const Relaying* relaying() const override { return this; }
   [[nodiscard]] bool servesOthers() const override { return relay_ && relay_->isInUse(); }
   [[nodiscard]] int relayedBy(int peer) const override { return links_.at(peer).connections().via(); }

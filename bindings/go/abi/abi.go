@@ -159,6 +159,7 @@ type Config struct {
 	TcpChecksum        unsafe.Pointer
 	Device             unsafe.Pointer
 	DeviceHoldMs       int64
+	Measure            unsafe.Pointer
 }
 
 var _ [unsafe.Sizeof(Config{}) - C.sizeof_goss_config]byte

@@ -121,6 +121,7 @@ class goss_config(Structure):
         ("tcp_checksum", c_char_p),
         ("device", c_char_p),
         ("device_hold_ms", c_int64),
+        ("measure", c_char_p),
     ]
 
 

@@ -51,6 +51,7 @@ struct Config {
   const char* tcp_checksum = nullptr;
   const char* device = nullptr;
   std::optional<std::int64_t> device_hold_ms = {};
+  const char* measure = nullptr;
 
   /// The struct of the C ABI. GOSS_ERR_INVALID_ARGUMENT for a malformed variable of the environment.
   goss_status raw(goss_config& made) const {
@@ -92,6 +93,7 @@ struct Config {
     set(made.tcp_checksum, tcp_checksum);
     set(made.device, device);
     set(made.device_hold_ms, device_hold_ms);
+    set(made.measure, measure);
     return GOSS_SUCCESS;
   }
 

@@ -161,6 +161,7 @@ pub struct goss_config {
     pub tcp_checksum: *mut c_char,
     pub device: *mut c_char,
     pub device_hold_ms: i64,
+    pub measure: *mut c_char,
 }
 
 #[repr(C)]

@@ -82,7 +82,7 @@ impl Config {
         tcp_congestion,
         codec
     );
-    texts!(tuning_file, shm_path, log_level, job_id, tcp_checksum, device);
+    texts!(tuning_file, shm_path, log_level, job_id, tcp_checksum, device, measure);
     numbers!(rank: i32, ranks: i32, port_min: u16, port_max: u16, connections_per_peer: i32, tcp_pacing_bytes_per_s: u64);
     numbers!(fragment_bytes: u64, unexpected_bytes: u64, shm_ring_bytes: u64, shm_direct_bytes: u64, spin_us: i32);
     numbers!(bootstrap_port: i32, sim_seed: u64, sim_drop: f64);

@@ -1,0 +1,166 @@
+#include "planner/observed_links.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/wire.h"
+
+namespace goss {
+
+namespace {
+
+/// Less tells of a path's delay, not of its rate.
+constexpr std::uint64_t kMinBytes = 256 << 10;
+/// A line that carries at most this factor of its fastest path is shared by all of its paths.
+constexpr double kShared = 1.3;
+/// Where paths differ by this factor, lines whose paths do not share them are as fast as all paths together.
+constexpr double kDiffer = 1.5;
+constexpr double kUnit = 1000; ///< Bytes a second in which rates travel.
+
+/// What is sent last is acknowledged one round trip later, in which the path may be idle.
+double rateOf(const ObservedFlow& flow, double round_trip_s) {
+  if (flow.bytes < kMinBytes || flow.busy_s <= 0) return 0;
+  return static_cast<double>(flow.bytes) / std::max(flow.busy_s - round_trip_s, flow.busy_s / 2);
+}
+
+std::uint32_t encoded(double rate) {
+  if (rate <= 0) return 0;
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(rate / kUnit)) - 2));
+  const double digits = std::max(1.0, std::round(rate / kUnit / unit) * unit);
+  return static_cast<std::uint32_t>(std::min<double>(digits, std::numeric_limits<std::uint32_t>::max()));
+}
+
+} // namespace
+
+ObservedLinks::ObservedLinks(int size)
+    : size_(size),
+      pairs_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)),
+      up_(static_cast<std::size_t>(size)),
+      down_(up_.size()) {}
+
+void ObservedLinks::Rate::observe(double rate) {
+  if (rate <= 0) return;
+  bytes_per_s = old ? rate : std::max(bytes_per_s, rate);
+  old = false;
+}
+
+void ObservedLinks::age() {
+  for (std::vector<Rate>* rates : {&pairs_, &up_, &down_})
+    for (Rate& rate : *rates)
+      rate.old = true;
+}
+
+void ObservedLinks::add(const std::vector<ObservedFlow>& flows, const schedule::Links& before) {
+  for (int from = 0; from < size_; ++from) {
+    for (int to = 0; to < size_; ++to)
+      pairs_[cell(from, to)].observe(rateOf(flows[cell(from, to)], 2 * before.price(from, to).latency_s));
+  }
+  for (int rank = 0; rank < size_; ++rank) {
+    addLine(flows, rank, true);
+    addLine(flows, rank, false);
+  }
+}
+
+void ObservedLinks::addLine(const std::vector<ObservedFlow>& flows, int rank, bool up) {
+  double bytes = 0;
+  double busy_s = 0;
+  int busy = 0;
+  for (int peer = 0; peer < size_; ++peer) {
+    const ObservedFlow& flow = flows[up ? cell(rank, peer) : cell(peer, rank)];
+    if (peer == rank || flow.bytes < kMinBytes) continue;
+    bytes += static_cast<double>(flow.bytes);
+    busy_s = std::max(busy_s, flow.busy_s);
+    ++busy;
+  }
+  if (busy > 1 && busy_s > 0) (up ? up_ : down_)[static_cast<std::size_t>(rank)].observe(bytes / busy_s);
+}
+
+double ObservedLinks::fastestOf(int rank, bool up) const {
+  double fastest = 0;
+  for (int peer = 0; peer < size_; ++peer)
+    if (peer != rank) fastest = std::max(fastest, pairs_[up ? cell(rank, peer) : cell(peer, rank)].bytes_per_s);
+  return fastest;
+}
+
+double ObservedLinks::sumOf(int rank, bool up) const {
+  double sum = 0;
+  for (int peer = 0; peer < size_; ++peer)
+    if (peer != rank) sum += pairs_[up ? cell(rank, peer) : cell(peer, rank)].bytes_per_s;
+  return sum;
+}
+
+/// The rate of a line that the paths of `rank` share; 0: they do not, or it is not known.
+double ObservedLinks::sharedLine(int rank, bool up) const {
+  const double together = (up ? up_ : down_)[static_cast<std::size_t>(rank)].bytes_per_s;
+  const double fastest = fastestOf(rank, up);
+  return together > 0 && together <= kShared * fastest ? std::max(together, fastest) : 0;
+}
+
+bool ObservedLinks::differ() const {
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (int from = 0; from < size_; ++from) {
+    for (int to = 0; to < size_; ++to) {
+      if (from == to) continue;
+      least = std::min(least, pairs_[cell(from, to)].bytes_per_s);
+      most = std::max(most, pairs_[cell(from, to)].bytes_per_s);
+    }
+  }
+  return most >= kDiffer * least;
+}
+
+std::string ObservedLinks::encode() const {
+  base::WireWriter writer;
+  std::vector<double> ups;
+  std::vector<double> downs;
+  for (int rank = 0; rank < size_; ++rank) {
+    ups.push_back(sharedLine(rank, true));
+    downs.push_back(sharedLine(rank, false));
+  }
+  for (int from = 0; from < size_; ++from) {
+    for (int to = 0; to < size_; ++to) {
+      if (from == to) continue;
+      double rate = pairs_[cell(from, to)].bytes_per_s;
+      if (rate <= 0) return "";
+      // Alone a path would fill the lines that it shares.
+      rate = std::max(rate, std::min(ups[static_cast<std::size_t>(from)], downs[static_cast<std::size_t>(to)]));
+      writer.integer(encoded(rate));
+    }
+  }
+  const bool own_paths = differ();
+  for (int rank = 0; rank < size_; ++rank) {
+    for (const bool up : {true, false}) {
+      const double shared = (up ? ups : downs)[static_cast<std::size_t>(rank)];
+      writer.integer(encoded(shared > 0 || !own_paths ? shared : sumOf(rank, up)));
+    }
+  }
+  return writer.take();
+}
+
+std::optional<schedule::Links> ObservedLinks::decode(std::string_view bytes, const schedule::Links& before) {
+  base::WireReader reader(bytes);
+  schedule::Links links = before;
+  for (int from = 0; from < before.size(); ++from) {
+    for (int to = 0; to < before.size(); ++to) {
+      if (from == to) continue;
+      schedule::LinkPrice price = before.price(from, to);
+      price.bandwidth_bytes_per_s = kUnit * reader.integer<std::uint32_t>();
+      if (price.bandwidth_bytes_per_s <= 0) return std::nullopt;
+      links.setPrice(from, to, price);
+    }
+  }
+  for (int rank = 0; rank < before.size(); ++rank) {
+    schedule::NodePrice node;
+    node.up_bytes_per_s = kUnit * reader.integer<std::uint32_t>();
+    node.down_bytes_per_s = kUnit * reader.integer<std::uint32_t>();
+    bool alone = true;
+    for (int other = 0; other < before.size(); ++other)
+      alone = alone && (other == rank || before.nodeOf(other) != before.nodeOf(rank));
+    if (alone) links.setNode(std::vector{rank}, node);
+  }
+  if (!reader.complete()) return std::nullopt;
+  return links;
+}
+
+} // namespace goss

@@ -1,0 +1,327 @@
+#include "runner/plan_trials.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/wire.h"
+
+namespace goss {
+
+namespace {
+
+/// Calls of further sizes are planned as others.
+constexpr std::size_t kMaxKinds = 16;
+/// Planners that no kind uses are kept up to this number of all.
+constexpr std::size_t kMaxPlanners = 8;
+constexpr std::size_t kMaxNameBytes = 64;
+/// An algorithm beside the cheapest is tried where its price is at most so many times the least.
+constexpr double kNearPrice = 1.3;
+/// Simple algorithms that do not rely on the same paths as each other.
+constexpr std::string_view kOthers[] = {"direct", "ring", "site-pairs", "double-binary-tree"};
+
+/// It uses every path.
+constexpr std::string_view kExplorer = "direct";
+
+double medianOf(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::uint32_t clipped(double value) {
+  return static_cast<std::uint32_t>(std::clamp<double>(value, 0, std::numeric_limits<std::uint32_t>::max()));
+}
+
+PlanKey keyOf(std::uint64_t bytes, std::string_view algorithm) {
+  PlanKey key;
+  key.collective = Collective::allReduce;
+  key.count = bytes;
+  key.root = -1;
+  key.algorithm = algorithm;
+  return key;
+}
+
+bool areAlike(const Plan& one, const Plan& other) {
+  return one.algorithm == other.algorithm && one.fragments == other.fragments && one.window == other.window &&
+         one.weights == other.weights && one.pace_bytes_per_s == other.pace_bytes_per_s &&
+         one.schedule->steps.size() == other.schedule->steps.size();
+}
+
+} // namespace
+
+/// The calls of one number of bytes.
+struct PlanTrials::Kind {
+  explicit Kind(std::uint64_t all, TrialSeries::Propose propose) : bytes(all), series(std::move(propose)) {}
+
+  const std::uint64_t bytes;
+  std::uint64_t started = 0;
+
+  std::uint64_t stretch = 0; ///< Number of the stretch in which the last call has started.
+  TrialPlan plan;            ///< Of that stretch; so are the next ones.
+  std::uint64_t first = 0;   ///< Number of its first call.
+  std::uint32_t calls = 0;
+  std::vector<double> seconds;      ///< Of its calls that have ended.
+  bool reported = false;            ///< This rank has reported.
+  std::vector<ObservedFlow> before; ///< What flows() said at its beginning.
+
+  std::optional<TrialSeries::Stretch> next; ///< Decided, and no call of it has started.
+  std::vector<Place*> waiting;              ///< For a decision, in their order.
+
+  // Of rank 0.
+  TrialSeries series;
+  std::vector<std::optional<Report>> reports; ///< Of the current stretch, by rank.
+
+  [[nodiscard]] std::uint64_t end() const { return first + calls; }
+  /// The number of calls that have ended when a rank reports.
+  [[nodiscard]] std::size_t reportsAfter() const { return calls > 1 ? calls - 1 : 1; }
+};
+
+PlanTrials::PlanTrials(const RunEnvironment& environment, const Peers& peers, const Rules& rules,
+                       const schedule::Links& links)
+    : environment_(environment), peers_(peers), rules_(rules), links_(1), observed_(1) {
+  rules_.wanted = rules.wanted && links.size() >= kMinRanks && links.size() <= kMaxRanks;
+  if (!rules_.wanted) return; // The prices between all of many ranks would take their memory for nothing.
+  links_ = links;
+  observed_ = ObservedLinks(links.size());
+}
+
+PlanTrials::~PlanTrials() = default;
+
+bool PlanTrials::takes(const Call& call) const {
+  if (!rules_.wanted || call.collective != Collective::allReduce || call.uneven) return false;
+  if (call.codecs != nullptr || call.phase_of != nullptr || !call.algorithm.empty()) return false;
+  const std::uint64_t bytes = call.payloadBytes();
+  return bytes >= kMinBytes && (kinds_.size() < kMaxKinds || kinds_.contains(bytes));
+}
+
+PlanTrials::Kind& PlanTrials::kindOf(std::uint64_t bytes) {
+  std::unique_ptr<Kind>& kind = kinds_[bytes];
+  if (kind == nullptr) {
+    kind = std::make_unique<Kind>(bytes,
+                                  [this, bytes](const TrialPlan& used) GOSS_ON_LOOP { return propose(bytes, used); });
+    enter(*kind, TrialSeries::first());
+  }
+  return *kind;
+}
+
+void PlanTrials::number(Place& place, std::uint64_t bytes) {
+  place.kind = &kindOf(bytes);
+  place.number = place.kind->started++;
+}
+
+/// The next call is the first of `stretch`.
+void PlanTrials::enter(Kind& kind, TrialSeries::Stretch stretch) {
+  if (kind.calls > 0) ++kind.stretch;
+  kind.first = kind.end();
+  kind.calls = stretch.calls;
+  kind.plan = std::move(stretch.plan);
+  kind.seconds.clear();
+  kind.reported = false;
+  kind.before = flows();
+  kind.reports.assign(static_cast<std::size_t>(links_.size()), std::nullopt);
+}
+
+Result<std::shared_ptr<const Plan>> PlanTrials::planFor(Place& place) {
+  Kind& kind = *place.kind;
+  while (place.number >= kind.end()) {
+    if (!kind.next.has_value()) {
+      kind.waiting.push_back(&place);
+      return std::shared_ptr<const Plan>();
+    }
+    enter(kind, *std::exchange(kind.next, std::nullopt));
+  }
+  place.stretch = kind.stretch;
+  place.keeps_execution = kind.calls > 1;
+  const Result<Planner*> planner = plannerBy(kind.plan.rates);
+  if (!planner.isOk()) return planner.status();
+  return planner.value()->plan(keyOf(kind.bytes, kind.plan.algorithm));
+}
+
+void PlanTrials::forget(Place& place) {
+  if (place.kind != nullptr) std::erase(place.kind->waiting, &place);
+}
+
+std::vector<int> PlanTrials::awaitedFor(const Place& place) const {
+  if (peers_.group.rank() != 0) return {0};
+  std::vector<int> ranks;
+  for (int rank = 1; place.kind != nullptr && rank < links_.size(); ++rank)
+    if (!place.kind->reports[static_cast<std::size_t>(rank)].has_value()) ranks.push_back(rank);
+  return ranks;
+}
+
+// ---- What the ranks tell each other --------------------------------------------------------------------------------
+
+std::vector<ObservedFlow> PlanTrials::flows() const {
+  std::vector<ObservedFlow> flows;
+  for (const int peer : peers_.group.worldRanks()) {
+    const PathUse use = environment_.mesh.pathUse(peer);
+    flows.push_back({use.bytes, use.busy_s});
+  }
+  return flows;
+}
+
+void PlanTrials::ended(const Place& place, double seconds) {
+  Kind& kind = *place.kind;
+  if (place.stretch != kind.stretch) return;
+  kind.seconds.push_back(seconds);
+  if (!kind.reported && kind.seconds.size() >= kind.reportsAfter()) report(kind);
+}
+
+void PlanTrials::report(Kind& kind) {
+  kind.reported = true;
+  Report own{medianOf(kind.seconds), flows()};
+  for (std::size_t rank = 0; rank < own.flows.size(); ++rank) {
+    own.flows[rank].bytes -= std::min(own.flows[rank].bytes, kind.before[rank].bytes);
+    own.flows[rank].busy_s -= kind.before[rank].busy_s;
+  }
+  if (peers_.group.rank() == 0) return take(kind, 0, std::move(own));
+  base::WireWriter writer;
+  writer.integer(kind.bytes).integer(clipped(own.seconds * 1e6));
+  for (const ObservedFlow& flow : own.flows)
+    writer.integer(flow.bytes).integer(clipped(flow.busy_s * 1e6));
+  ControlMessage message = peers_.message(ControlMessage::Type::report);
+  message.operation = kind.stretch;
+  message.text = writer.take();
+  peers_.send(0, message);
+}
+
+void PlanTrials::handle(int rank, const ControlMessage& message) {
+  const Status status =
+      message.type == ControlMessage::Type::report ? handleReport(rank, message) : handleDecision(message);
+  if (!status.isOk()) environment_.fail(status);
+}
+
+Status PlanTrials::handleReport(int rank, const ControlMessage& message) {
+  base::WireReader reader(message.text);
+  const auto bytes = reader.integer<std::uint64_t>();
+  Report report;
+  report.seconds = 1e-6 * reader.integer<std::uint32_t>();
+  for (int peer = 0; peer < links_.size(); ++peer) {
+    ObservedFlow flow;
+    flow.bytes = reader.integer<std::uint64_t>();
+    flow.busy_s = 1e-6 * reader.integer<std::uint32_t>();
+    report.flows.push_back(flow);
+  }
+  const auto kind = kinds_.find(bytes);
+  const bool expected = kind != kinds_.end() && message.operation == kind->second->stretch;
+  if (!reader.complete() || !expected || peers_.group.rank() != 0)
+    return Status::error(GOSS_ERR_PROTOCOL,
+                         fmt::format("{} reports of calls what makes no sense", peers_.group.nameOf(rank)),
+                         ErrorScope::communicator, peers_.group.worldRank(rank));
+  take(*kind->second, rank, std::move(report));
+  return Status::ok();
+}
+
+/// Rank 0 has a report; with the last one it decides.
+void PlanTrials::take(Kind& kind, int rank, Report report) {
+  kind.reports[static_cast<std::size_t>(rank)] = std::move(report);
+  const auto is_here = [](const std::optional<Report>& one) { return one.has_value(); };
+  if (std::all_of(kind.reports.begin(), kind.reports.end(), is_here)) decide(kind);
+}
+
+void PlanTrials::decide(Kind& kind) {
+  std::vector<double> seconds;
+  std::vector<ObservedFlow> flows;
+  for (const std::optional<Report>& report : kind.reports) {
+    seconds.push_back(report->seconds);
+    flows.insert(flows.end(), report->flows.begin(), report->flows.end());
+  }
+  if (kind.series.isSettled()) observed_.age(); // Only comparisons need what a path could do earlier.
+  observed_.add(flows, links_);
+  const std::uint64_t compared = kind.series.compared();
+  TrialSeries::Stretch next = kind.series.next(medianOf(std::move(seconds)));
+  if (kind.series.compared() > compared)
+    rules_.log.write(base::LogLevel::info,
+                     fmt::format("all_reduce of {} bytes: {}", kind.bytes, kind.series.finding()));
+  base::WireWriter writer;
+  writer.integer(kind.bytes).integer(next.calls).text(next.plan.algorithm).text(next.plan.rates);
+  ControlMessage message = peers_.message(ControlMessage::Type::decision);
+  message.operation = kind.stretch + 1;
+  message.text = writer.take();
+  peers_.send(peers_.group.others(), message);
+  setNext(kind, std::move(next));
+}
+
+Status PlanTrials::handleDecision(const ControlMessage& message) {
+  base::WireReader reader(message.text);
+  const auto bytes = reader.integer<std::uint64_t>();
+  TrialSeries::Stretch stretch;
+  stretch.calls = reader.integer<std::uint32_t>();
+  stretch.plan.algorithm = reader.text(kMaxNameBytes);
+  stretch.plan.rates = reader.text(ControlMessage::kMaxTextBytes);
+  const auto kind = kinds_.find(bytes);
+  const bool expected = kind != kinds_.end() && message.operation == kind->second->stretch + 1 &&
+                        !kind->second->next.has_value() && kind->second->reported;
+  if (!reader.complete() || !expected || stretch.calls < 1 || stretch.calls > TrialSeries::kSettledCalls)
+    return Status::error(GOSS_ERR_PROTOCOL,
+                         fmt::format("{} decides on plans what makes no sense", peers_.group.nameOf(0)),
+                         ErrorScope::communicator, peers_.group.worldRank(0));
+  setNext(*kind->second, std::move(stretch));
+  return Status::ok();
+}
+
+void PlanTrials::setNext(Kind& kind, TrialSeries::Stretch stretch) {
+  kind.next = std::move(stretch);
+  for (Place* place : std::exchange(kind.waiting, {}))
+    environment_.engine.active().markDirty(*place->operation);
+}
+
+// ---- Plans ---------------------------------------------------------------------------------------------------------
+
+Result<Planner*> PlanTrials::plannerBy(const std::string& rates) {
+  std::unique_ptr<Planner>& known = planners_[rates];
+  if (known != nullptr) return known.get();
+  std::optional<schedule::Links> links = rates.empty() ? links_ : ObservedLinks::decode(rates, links_);
+  if (!links.has_value()) {
+    planners_.erase(rates);
+    return Status::error(GOSS_ERR_PROTOCOL, "the rates of paths that rank 0 tells make no sense");
+  }
+  known = std::make_unique<Planner>(peers_.group.rank(), std::move(*links), rules_.catalogue);
+  Planner* made = known.get();
+  for (auto at = planners_.begin(); at != planners_.end() && planners_.size() > kMaxPlanners;) {
+    const bool used = at->second.get() == made || at->first.empty() ||
+                      std::any_of(kinds_.begin(), kinds_.end(), [&](const auto& kind) {
+                        const Kind& one = *kind.second;
+                        return one.plan.rates == at->first || one.series.used().rates == at->first ||
+                               (one.next.has_value() && one.next->plan.rates == at->first);
+                      });
+    at = used ? std::next(at) : planners_.erase(at);
+  }
+  return made;
+}
+
+/// Null: it cannot be planned.
+std::shared_ptr<const Plan> PlanTrials::trialPlan(std::uint64_t bytes, const TrialPlan& trial) {
+  const Result<Planner*> planner = plannerBy(trial.rates);
+  if (!planner.isOk()) return nullptr;
+  Result<std::shared_ptr<const Plan>> plan = planner.value()->plan(keyOf(bytes, trial.algorithm));
+  return plan.isOk() ? plan.take() : nullptr;
+}
+
+/// What the observed rates make the planner choose, and the cheapest of other algorithms that costs about as much.
+std::vector<TrialPlan> PlanTrials::propose(std::uint64_t bytes, const TrialPlan& used) {
+  const std::string rates = observed_.encode();
+  const std::shared_ptr<const Plan> now = trialPlan(bytes, used);
+  if (rates.empty() && now != nullptr && now->algorithm != kExplorer) return {{std::string(kExplorer), ""}};
+  const std::shared_ptr<const Plan> best = rates.empty() ? nullptr : trialPlan(bytes, {"", rates});
+  if (now == nullptr || best == nullptr) return {};
+  std::vector<TrialPlan> proposals;
+  if (!areAlike(*best, *now)) proposals.push_back({"", rates});
+  TrialPlan other;
+  double least_s = kNearPrice * best->predicted_s;
+  for (const std::string_view name : kOthers) {
+    const TrialPlan named{std::string(name), rates};
+    const std::shared_ptr<const Plan> plan = name == best->algorithm ? nullptr : trialPlan(bytes, named);
+    if (plan == nullptr || plan->predicted_s >= least_s || areAlike(*plan, *now)) continue;
+    least_s = plan->predicted_s;
+    other = named;
+  }
+  if (!other.algorithm.empty()) proposals.push_back(std::move(other));
+  return proposals;
+}
+
+} // namespace goss

@@ -1,0 +1,109 @@
+/// Compares plans of large all-reduces over wide-area links by what their calls take, and lets all ranks run the same.
+#ifndef GOSS_LIB_RUNNER_PLAN_TRIALS_H_
+#define GOSS_LIB_RUNNER_PLAN_TRIALS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "call/call.h"
+#include "execution/run_environment.h"
+#include "health/peers.h"
+#include "planner/observed_links.h"
+#include "planner/planner.h"
+#include "platform/thread_safety.h"
+#include "runner/trial_series.h"
+
+namespace goss {
+
+/// Calls of equally many bytes are of one kind, and are numbered in the order in which they start, which is the same on
+/// all ranks. They run in stretches (trial_series.h). When its calls of a stretch have ended (all of them, or all but
+/// the last of several), each rank reports to rank 0 what they took and what it sent to each rank meanwhile, as its
+/// system counts it. Rank 0 then decides the next stretch and tells all ranks. Only a call beyond the last stretch that
+/// this rank knows waits, and only its operation: starting it never blocks. Reports and decisions are control messages,
+/// which every rank handles also while its application computes.
+///
+/// Used under the engine's lock. Waiting operations end with the communicator.
+class PlanTrials {
+ public:
+  /// Smaller vectors take about as long with any plan.
+  static constexpr std::uint64_t kMinBytes = 1 << 20;
+  /// A control message holds the rates of all paths among so many ranks. Two ranks have one path.
+  static constexpr int kMinRanks = 3;
+  static constexpr int kMaxRanks = 16;
+
+  struct Rules {
+    bool wanted = false; ///< Equal on all ranks: they are far apart, and nobody says how to plan.
+    const Catalogue& catalogue;
+    const base::Log& log;
+  };
+
+ private:
+  struct Kind;
+
+ public:
+  /// Where an operation stands. Stays where it is while the operation is active.
+  struct Place {
+    Operation* operation = nullptr;
+    Kind* kind = nullptr;
+    std::uint64_t number = 0;     ///< Among the operations of its kind.
+    std::uint64_t stretch = 0;    ///< When its plan is known.
+    bool keeps_execution = false; ///< Later calls will need it.
+  };
+
+  /// `links` are the prices that the communicator begins with. The rest outlives it.
+  PlanTrials(const RunEnvironment& environment, const Peers& peers, const Rules& rules, const schedule::Links& links);
+  ~PlanTrials();
+
+  /// Whether the call runs as a TrialOperation. All ranks answer alike.
+  [[nodiscard]] bool takes(const Call& call) const GOSS_ON_LOOP;
+  /// The operation of this place, a call that takes() accepts, of so many bytes, takes its number.
+  void number(Place& place, std::uint64_t bytes) GOSS_ON_LOOP;
+  /// The plan of the operation; null: it is not decided yet, and the operation will be advanced when it is.
+  Result<std::shared_ptr<const Plan>> planFor(Place& place) GOSS_ON_LOOP;
+  /// An operation has ended with success.
+  void ended(const Place& place, double seconds) GOSS_ON_LOOP;
+  /// The operation no longer waits for a plan.
+  void forget(Place& place) GOSS_ON_LOOP;
+  /// The ranks whose messages are missing before the plan of an operation is known.
+  [[nodiscard]] std::vector<int> awaitedFor(const Place& place) const GOSS_ON_LOOP;
+  /// A report or decision has arrived from `rank`.
+  void handle(int rank, const ControlMessage& message) GOSS_ON_LOOP;
+  /// Later calls are planned as others. To be called by all ranks after the same call, while no operation is active.
+  void stop() GOSS_ON_LOOP { rules_.wanted = false; }
+
+ private:
+  struct Report {
+    double seconds = 0;
+    std::vector<ObservedFlow> flows; ///< By receiver.
+  };
+
+  Kind& kindOf(std::uint64_t bytes) GOSS_ON_LOOP;
+  void enter(Kind& kind, TrialSeries::Stretch stretch) GOSS_ON_LOOP;
+  void report(Kind& kind) GOSS_ON_LOOP;
+  void take(Kind& kind, int rank, Report report) GOSS_ON_LOOP;
+  void decide(Kind& kind) GOSS_ON_LOOP;
+  void setNext(Kind& kind, TrialSeries::Stretch stretch) GOSS_ON_LOOP;
+  Status handleReport(int rank, const ControlMessage& message) GOSS_ON_LOOP;
+  Status handleDecision(const ControlMessage& message) GOSS_ON_LOOP;
+  [[nodiscard]] std::vector<ObservedFlow> flows() const GOSS_ON_LOOP;
+  Result<Planner*> plannerBy(const std::string& rates) GOSS_ON_LOOP;
+  std::vector<TrialPlan> propose(std::uint64_t bytes, const TrialPlan& used) GOSS_ON_LOOP;
+  std::shared_ptr<const Plan> trialPlan(std::uint64_t bytes, const TrialPlan& trial) GOSS_ON_LOOP;
+
+  const RunEnvironment& environment_;
+  const Peers& peers_;
+  Rules rules_;
+  schedule::Links links_; ///< That the communicator began with; without trials those of one rank.
+  std::map<std::uint64_t, std::unique_ptr<Kind>> kinds_ GOSS_GUARDED;     ///< By bytes.
+  std::map<std::string, std::unique_ptr<Planner>> planners_ GOSS_GUARDED; ///< By rates.
+  ObservedLinks observed_ GOSS_GUARDED;                                   ///< Rank 0's.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_RUNNER_PLAN_TRIALS_H_

@@ -1,0 +1,78 @@
+#include "runner/trial_operation.h"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <utility>
+
+namespace goss {
+
+TrialOperation::TrialOperation(const RunEnvironment& environment, ExecutionPool& pool, PlanTrials& trials,
+                               const Call& call)
+    : Operation(environment.operations.host()), environment_(environment), pool_(pool), trials_(trials), call_(call) {
+  timeout_ms = call.timeout_ms > 0 ? call.timeout_ms : environment.default_timeout_ms;
+  payload_bytes = call.payloadBytes();
+  place_.operation = this;
+  signature_.kind = Signature::Kind::collective;
+  signature_.collective = call.collective;
+  signature_.dtype = call.dtype;
+  signature_.op = call.op;
+  signature_.count = call.count;
+}
+
+TrialOperation::~TrialOperation() = default;
+
+std::vector<int> TrialOperation::waitingForRanks() const {
+  return execution_ != nullptr ? execution_->waitingForRanks() : trials_.awaitedFor(place_);
+}
+
+void TrialOperation::numberOnLoop(History& history) {
+  sequence = history.next();
+  signature_.history = history.hash();
+  Signature placeholder = signature_;
+  // Until its phase begins there is no envelope to compare with others' probes.
+  placeholder.kind = Signature::Kind::control;
+  history.add(placeholder.encode());
+  trials_.number(place_, call_.payloadBytes());
+}
+
+void TrialOperation::startOnLoop() { advanceOnLoop(); }
+
+/// Memory may be short. The operation is active: an exception would leave it in the engine's lists when its owner is
+/// gone, and end the process on the progress thread.
+void TrialOperation::advanceOnLoop() {
+  Status status;
+  try {
+    if (execution_ == nullptr) {
+      status = runPhase();
+    } else if (execution_->state() == State::complete && execution_->status().isOk()) {
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun_;
+      if (place_.keeps_execution) {
+        pool_.release(std::move(execution_));
+      } else {
+        execution_ = nullptr; // A plan on trial would keep its memory for nothing.
+      }
+      trials_.ended(place_, took.count());
+      environment_.operations.completeOnLoop(*this, Status::ok());
+    }
+  } catch (const std::bad_alloc&) {
+    status = Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: out of memory", describe()));
+  }
+  if (!status.isOk()) environment_.fail(status);
+}
+
+Status TrialOperation::runPhase() {
+  Result<std::shared_ptr<const Plan>> plan = trials_.planFor(place_);
+  if (!plan.isOk()) return plan.status();
+  if (plan.value() == nullptr) return Status::ok(); // PlanTrials advances it when the plan is known.
+  Call call = call_;
+  call.timeout_ms = timeout_ms;
+  call.phase_of = std::make_shared<const PhaseOf>(PhaseOf{nullptr, signature_});
+  Result<std::unique_ptr<Execution>> execution = pool_.acquire(call, plan.take());
+  if (!execution.isOk()) return execution.status();
+  execution_ = execution.take();
+  begun_ = std::chrono::steady_clock::now();
+  return environment_.operations.startPhaseOnLoop(*execution_, *this, sequence);
+}
+
+} // namespace goss

@@ -1,0 +1,80 @@
+// One rank of a job whose plans are compared while it runs: large all-reduces of two sizes, blocking on some ranks and
+// not on others, one after the other and several at once, with messages between them. Rank 0 prints what its counters
+// say. With an argument, rank 1 ends without a word in the middle, and the others must be told so.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "gossamer/gossamer.h"
+
+namespace {
+
+constexpr int kCalls = 16;
+constexpr int kAtOnce = 4;
+
+int failed(const char* what) {
+  std::fprintf(stderr, "%s: %s\n", what, goss_last_error());
+  return 1;
+}
+
+struct Job {
+  goss_comm_t comm = nullptr;
+  int32_t rank = 0;
+  int32_t size = 0;
+};
+
+/// Starts an all-reduce of ones; even ranks block in it where `alone`.
+bool begin(const Job& job, std::vector<float>& values, bool alone, goss_request_t* request) {
+  values.assign(values.size(), 1.0f);
+  const bool blocks = alone && job.rank % 2 == 0;
+  return goss_all_reduce(job.comm, values.data(), values.data(), values.size(), GOSS_FLOAT32, GOSS_SUM, nullptr,
+                         blocks ? nullptr : request) == GOSS_SUCCESS;
+}
+
+bool isRight(const Job& job, const std::vector<float>& values) {
+  for (const float value : values)
+    if (value != static_cast<float>(job.size)) return false;
+  return true;
+}
+
+/// The next rank waits for a byte before it goes on, which deadlocks if starting a call ever blocks.
+bool passOn(const Job& job) {
+  char token = 0;
+  if (job.rank > 0 && goss_recv(job.comm, &token, 1, GOSS_UINT8, job.rank - 1, 7, nullptr, nullptr) != GOSS_SUCCESS)
+    return false;
+  return job.rank + 1 == job.size ||
+         goss_send(job.comm, &token, 1, GOSS_UINT8, job.rank + 1, 7, nullptr, nullptr) == GOSS_SUCCESS;
+}
+
+} // namespace
+
+int main(int argc, char**) {
+  Job job;
+  if (goss_comm_create(nullptr, &job.comm) != GOSS_SUCCESS) return failed("joining");
+  if (goss_comm_rank(job.comm, &job.rank) != GOSS_SUCCESS || goss_comm_size(job.comm, &job.size) != GOSS_SUCCESS)
+    return 1;
+  std::vector<std::vector<float>> vectors(kAtOnce, std::vector<float>(1 << 18));
+  vectors.back().resize(400'000);
+  for (int call = 0; call < kCalls; ++call) {
+    if (argc > 1 && call == kCalls / 2 && job.rank == 1) std::_Exit(0);
+    const int count = call % 4 == 3 ? kAtOnce : 1;
+    if (count > 1 && job.rank > 0 && !passOn(job)) return failed("receiving");
+    std::vector<goss_request_t> requests(kAtOnce);
+    for (int i = 0; i < count; ++i) {
+      auto& values = vectors[static_cast<std::size_t>(count > 1 ? i : call % kAtOnce)];
+      if (!begin(job, values, count == 1, &requests[static_cast<std::size_t>(i)])) return failed("starting");
+    }
+    if (count > 1 && job.rank == 0 && !passOn(job)) return failed("sending");
+    for (goss_request_t& request : requests)
+      if (request != nullptr && goss_wait(&request, nullptr) != GOSS_SUCCESS) return failed("waiting");
+    for (int i = 0; i < count; ++i) {
+      if (isRight(job, vectors[static_cast<std::size_t>(count > 1 ? i : call % kAtOnce)])) continue;
+      std::fprintf(stderr, "call %d: rank %d has a wrong sum\n", call, job.rank);
+      return 2;
+    }
+  }
+  goss_comm_destroy(job.comm);
+  if (job.rank == 0) std::printf("done\n");
+  return 0;
+}

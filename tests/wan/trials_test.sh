@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Plans of large all-reduces over emulated wide-area links are compared while a job runs.
+#   trials_test.sh PATH_OF_goss-wanem PATH_OF_trials_rank
+set -uo pipefail
+. "$(dirname "$0")/common.sh"
+require_namespaces
+
+wanem=$(readlink -f "$1")
+rank=$(readlink -f "$2")
+prefix=gt$$t
+make_scratch
+
+# The path of ranks 0 and 1 is far slower than the others, so that the first plan, which takes all for equal, is not the best.
+printf '%s\n' '* * bw=400 delay=3' '0 1 bw=40 delay=3' >"$scratch/links"
+cat >"$scratch/rank" <<'R'
+RANK=$WANEM_RANK WORLD_SIZE=$WANEM_HOSTS MASTER_ADDR=10.77.0.1 MASTER_PORT=29400 GOSS_LOG=info exec "$@"
+R
+
+# job OPTIONS... -- ARGUMENTS: its exit status in $status.
+job() {
+  "$wanem" run --prefix "$prefix" --hosts 3 --links "$scratch/links" --timeout 100 --each -- bash "$scratch/rank" "$@" \
+    >"$scratch/out" 2>"$scratch/errors"
+  status=$?
+}
+
+job "$rank"
+check "blocking and non-blocking calls have right sums while plans are compared" [ $status = 0 ]
+[ $status = 0 ] || tail -n 20 "$scratch/errors"
+check "plans were compared" grep -q 'a plan .* takes' "$scratch/errors"
+grep 'a plan .* takes' "$scratch/errors"
+
+job bash -c 'WANEM_RANK=$WANEM_RANK GOSS_MEASURE=$([ $WANEM_RANK = 2 ] && echo off || echo auto) exec "$0"' "$rank"
+check "GOSS_MEASURE=off on one rank forbids it" [ $status = 0 ]
+check "and nothing is compared" bash -c '! grep -q "a plan .* takes" "$scratch/errors"'
+
+job "$rank" dies
+check "a rank that ends in the middle fails the others in time" grep -q 'rank 1' "$scratch/errors"
+check "and nobody has a wrong sum" bash -c '! grep -q "wrong sum" "$scratch/errors"'
+finish
