@@ -49,6 +49,8 @@ struct Method {
   std::string spec, spec_after;
   bool waits = true; ///< Its ranks make the same steps, and keep their mean in each.
   goss_comm_t comm = nullptr;
+  goss_sync_t sync =
+      nullptr; ///< Of train(); if it went earlier, others would hear of that before they hear of the loss.
   std::atomic<int> steps = 0;
   std::vector<float> x = std::vector<float>(kElements);
   std::deque<Saved> saved;
@@ -105,10 +107,10 @@ bool save(Method& method, goss_sync_t sync) {
 
 /// Steps until one fails, or until all `waiting` methods have failed and this one keeps on.
 void train(Method& method, std::atomic<int>& waiting) {
-  goss_sync_t sync = nullptr;
-  if (!isRight(begin(method, method.spec, method.comm, &sync), method, "create") ||
-      !isRight(goss_sync_start(sync), method, "start"))
+  if (!isRight(begin(method, method.spec, method.comm, &method.sync), method, "create") ||
+      !isRight(goss_sync_start(method.sync), method, "start"))
     return;
+  goss_sync_t sync = method.sync;
   spread(method.comm, method.x);
   const std::vector<double> mean = meanOf(method.comm, method.x);
   bool is_failed = false;
@@ -130,7 +132,6 @@ void train(Method& method, std::atomic<int>& waiting) {
   }
   say(is_failed ? "failed " + method.spec + ": " + goss_last_error() : "kept on " + method.spec);
   waiting -= method.waits ? 1 : 0;
-  goss_sync_destroy(sync);
 }
 
 /// The states of all ranks, from the latest step that all of them have saved, which method.x then is of.
@@ -240,8 +241,10 @@ int main(int argc, char** argv) {
   for (std::thread& thread : threads)
     thread.join();
   say("end");
-  for (const auto& method : methods)
+  for (const auto& method : methods) {
+    goss_sync_destroy(method->sync);
     goss_comm_destroy(method->comm);
+  }
   goss_comm_destroy(world);
   return 0;
 }
