@@ -24,8 +24,8 @@ def sharded(model, codec):
         fully_shard(layer, mesh=mesh)
     fully_shard(model, mesh=mesh)
     if codec:
-        import gossamer.torch  # pylint: disable=import-outside-toplevel
-        gossamer.torch.compress_fsdp(model, codec, codec)
+        from gossamer.torch import compress_fsdp  # pylint: disable=import-outside-toplevel
+        compress_fsdp(model, codec, codec)
     return model
 
 
@@ -36,6 +36,8 @@ def main():
     parser.add_argument("--codec", help="of fsdp2 over gossamer")
     options = parser.parse_args()
 
+    if options.backend == "gossamer":
+        import gossamer.torch  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import  # registers it
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
     dist.init_process_group(options.backend)
     torch.manual_seed(0)
@@ -57,7 +59,8 @@ def main():
     elapsed = time.monotonic() - begun
     last = sum(losses[-10:]) / 10
     if dist.get_rank() == 0:
-        print(f"{options.parallel} over {options.backend}, codec {options.codec or os.environ.get('GOSS_NCCL_CODEC', 'none')}: "
+        codec = options.codec or os.environ.get("GOSS_NCCL_CODEC") or "none"
+        print(f"torch {torch.__version__}, {options.parallel} over {options.backend}, codec {codec}: "
               f"loss {losses[0]:.3f}, then {last:.3f}; {STEPS / elapsed:.1f} steps a second on {dist.get_world_size()} ranks", flush=True)
     assert last < FALLS_TO * losses[0], losses
     dist.destroy_process_group()
