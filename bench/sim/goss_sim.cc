@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -87,7 +88,7 @@ goss::Result<Sites> readSites(const Arguments& arguments) {
   return Sites::parse(text, arguments.ranks);
 }
 
-int simulate(const Arguments& arguments, TrainingOptions options) {
+int simulate(const Arguments& arguments, TrainingOptions options) try {
   options.step_s = seconds(arguments.step);
   options.silence_s = seconds(arguments.silence);
   options.churn_per_s = rate(arguments.churn);
@@ -105,6 +106,8 @@ int simulate(const Arguments& arguments, TrainingOptions options) {
   std::ofstream svg(arguments.svg_file);
   svg << goss::bench::sim::asSvg(options, result.value());
   return svg.flush() ? 0 : fail("cannot write '" + arguments.svg_file + "'");
+} catch (const std::bad_alloc&) {
+  return fail(fmt::format("there is not enough memory for {} ranks; simulate fewer", arguments.ranks));
 }
 
 } // namespace

@@ -97,12 +97,17 @@ goss_status conclude(goss_request made, goss_request_t* request) {
   return GOSS_SUCCESS;
 }
 
+/// What a rank calls after its death has no effect.
+Status alive(goss_comm_t comm) {
+  if (!comm->cluster.isDead(comm->cluster.loop().running())) return Status::ok();
+  return Status::error(GOSS_ERR_PEER_LOST, "this rank has died");
+}
+
 /// Joins the group's next collective.
 goss_status start(goss_comm_t comm, Exchange exchange, const goss_options* options,
                   const std::function<void(Operation&)>& contribute, std::function<void(const Operation&)> take,
                   goss_request_t* request) {
-  if (comm->cluster.isDead(comm->cluster.loop().running()))
-    return report(Status::error(GOSS_ERR_PEER_LOST, "this rank has died"));
+  if (const Status status = alive(comm); !status.isOk()) return report(status);
   if (options != nullptr && options->codec != nullptr) exchange.codec = options->codec;
   if (options != nullptr && options->algorithm != nullptr) exchange.algorithm = options->algorithm;
   const auto joined = comm->cluster.join(*comm->group, comm->next_operation++, exchange, contribute);
@@ -150,6 +155,7 @@ goss_status exchangeWithNeighbors(goss_comm_t comm, const NeighborCall& call, st
                                   goss_request_t* request) {
   Group& group = *comm->group;
   Cluster& cluster = comm->cluster;
+  if (const Status status = alive(comm); !status.isOk()) return report(status);
   if (!group.failure.isOk()) return report(group.failure);
   std::uint64_t bytes = wireBytes(*comm, call.count, call.dtype);
   double coding_s = 0;

@@ -3,6 +3,7 @@
 #define GOSS_BENCH_SIM_SITES_H_
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,8 @@ struct JitteryPrice {
 /// price holds both ways and has the values of "between" where it says nothing else.
 class Sites {
  public:
+  /// Sites; the links between them are a matrix.
+  static constexpr int kMost = 1000;
   /// One site.
   explicit Sites(int ranks);
   /// Errors: invalidArgument, naming what is wrong.
@@ -43,6 +46,9 @@ class Sites {
   [[nodiscard]] const JitteryPrice& between(int one, int other) const;
 
  private:
+  Status place(const nlohmann::json& list);
+  Status readPair(const nlohmann::json& pair);
+
   std::vector<int> site_of_rank_;
   std::vector<schedule::NodePrice> ports_; ///< By site.
   JitteryPrice within_;

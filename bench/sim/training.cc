@@ -85,7 +85,7 @@ class Training {
       computed_s += computed_s_[rank];
     }
     result_.utilisation = lived_s > 0 ? computed_s / lived_s : 0;
-    result_.survivors = static_cast<int>(world_->world_ranks.size());
+    result_.survivors = static_cast<int>(cluster_.living().size());
     result_.traffic = cluster_.traffic();
     return std::move(result_);
   }
@@ -227,6 +227,7 @@ class Training {
         if (Status status = sync.gradientReady(static_cast<std::int32_t>(i)); !status.isOk()) return status;
       }
       note(rank, began_s, Interval::Kind::computing);
+      if (cluster_.isDead(rank)) return Status::error(GOSS_ERR_PEER_LOST, "this rank has died");
       waited_from_s = now();
       if (Status status = sync.gradients(); !status.isOk()) return status;
       for (std::size_t i = 0; i < model_.tensors; ++i)
@@ -240,6 +241,7 @@ class Training {
   }
 
   void compute(int rank, double seconds) {
+    if (cluster_.isDead(rank)) return;
     const double from_s = now();
     cluster_.loop().sleepUntil(from_s + seconds);
     computed_s_[at(rank)] += now() - from_s;

@@ -1,6 +1,7 @@
 #include "tools/commandline/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <sstream>
@@ -8,6 +9,16 @@
 namespace goss {
 
 using Option = CommandLine::Option;
+
+namespace {
+
+/// A check of numbers. NaN is neither below nor above anything, so that CLI11 takes it for any range's.
+std::string refuseNan(const std::string& text) {
+  double value = 0;
+  return CLI::detail::lexical_cast(text, value) && std::isnan(value) ? text + " is not a number" : std::string();
+}
+
+} // namespace
 
 Option& Option::required() {
   option_->required();
@@ -21,6 +32,7 @@ Option& Option::range(int low, int high) {
 
 Option& Option::range(double low, double high) {
   option_->check(CLI::Range(low, high));
+  option_->check(refuseNan);
   return *this;
 }
 
@@ -31,6 +43,7 @@ Option& Option::range(unsigned long low, unsigned long high) {
 
 Option& Option::nonNegative() {
   option_->check(CLI::NonNegativeNumber);
+  option_->check(refuseNan);
   return *this;
 }
 

@@ -27,6 +27,7 @@ refuses() { # PATTERN ARGUMENTS...
 }
 refuses "no synchroni" --sync nothing
 refuses "needs a time" --step 2
+refuses "is not a number" --parameters nan
 refuses "needs a rate" --churn often
 refuses "not simulate" --sync ddp:codec=powersgd --steps 1
 refuses "measures real time" --sync auto
@@ -34,3 +35,17 @@ echo '{"sites": [{"ranks": 3}]}' >"$work/few.json"
 refuses "do not hold 8 ranks" --sites "$work/few.json"
 echo '{"between": {"latency": "20"}}' >"$work/unit.json"
 refuses "is not a number" --sites "$work/unit.json"
+refuses_sites() { # PATTERN JSON
+  echo "$2" >"$work/wrong.json"
+  refuses "$1" --sites "$work/wrong.json"
+}
+refuses_sites "parse error" '{"sites": ['
+refuses_sites "must hold an object" '[]'
+refuses_sites "is 4294967297, and must be" '{"sites": [{"count": 4294967297}]}'
+refuses_sites "is 2000000000, and must be" '{"sites": [{"ranks": 2000000000}, {"ranks": 2000000000}]}'
+refuses_sites "is 2.5, and must be" '{"sites": [{"ranks": 2.5}, {}]}'
+refuses_sites "a site has no 'rank'" '{"sites": [{"rank": 4}, {}]}'
+refuses_sites "must be a list" '{"sites": {"count": 2}}'
+refuses_sites "is 4294967296, and must be" '{"sites": [{"count": 2}], "pairs": [{"from": 4294967296, "to": 1}]}'
+refuses_sites "is outside" '{"between": {"bandwidth": "-1MB/s"}}'
+refuses_sites "is outside" '{"between": {"jitter": "-1ms"}}'

@@ -90,6 +90,19 @@ TEST(SimTest, SurvivorsAgreeAndGoOn) {
   EXPECT_GT(result.value().agreement_messages, 2.0 * 10 * 11);
 }
 
+// Nobody exchanges anything, so nobody hears of a death. The steps that the dead have begun are theirs until they die.
+TEST(SimTest, TheDeadNeitherComputeNorCountAsSurvivors) {
+  for (const char* sync : {"local", "dpsgd:topology=ring"}) {
+    TrainingOptions options = steps(sync, 10);
+    options.churn_per_s = 0.02;
+    options.silence_s = 1;
+    const auto result = train(Sites(12), options);
+    ASSERT_TRUE(result.isOk()) << sync << ": " << result.status().text();
+    EXPECT_LT(result.value().survivors, 12) << sync;
+    EXPECT_LE(result.value().utilisation, 1 + 1e-9) << sync;
+  }
+}
+
 // Three times 20 ms: what each rank has lost, what all have, and the decision. And a majority must be left.
 TEST(SimTest, AgreementTakesItsRounds) {
   Network network(sitesOf(kFourSites, 8), 1);
