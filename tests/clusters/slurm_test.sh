@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: slurm_test.sh GOSS_BENCH
 # Ranks that srun starts: slurmctld and slurmd (Debian's slurm-wlm) with munged of their own run on this host as long as the test, in
-# foreground, with all that they keep in one folder. Skipped where they are not installed or this user is not root.
+# foreground, with all that they keep in one folder, and end with it, also when it is killed. Skipped where they are not installed
+# (scripts/install-deps does not) or this user is not root.
 set -euo pipefail
 bench=$1
 for program in munged slurmctld slurmd srun; do
@@ -21,6 +22,12 @@ finish() { # the last first: slurmd ends only while the others answer
 }
 trap finish EXIT
 
+# daemon COMMAND...
+daemon() {
+  setpriv --pdeathsig KILL "$@" &
+  daemons+=($!)
+}
+
 # free_port: one that nobody listens on, below the range that the system hands out.
 free_port() {
   local port
@@ -32,9 +39,8 @@ mkdir -m 700 "$work/munge" "$work/state" "$work/spool"
 chmod 755 "$work"
 head -c 1024 /dev/urandom >"$work/munge/key"
 chmod 400 "$work/munge/key"
-munged --foreground --force --key-file "$work/munge/key" --socket "$work/munge.socket" --pid-file "$work/munge/pid" \
-  --log-file "$work/munge/log" --seed-file "$work/munge/seed" >/dev/null 2>&1 &
-daemons+=($!)
+daemon munged --foreground --force --key-file "$work/munge/key" --socket "$work/munge.socket" --pid-file "$work/munge/pid" \
+  --log-file "$work/munge/log" --seed-file "$work/munge/seed" >/dev/null 2>&1
 
 host=$(hostname -s)
 cat >"$work/slurm.conf" <<END
@@ -57,20 +63,14 @@ NodeName=$host NodeAddr=127.0.0.1 CPUs=8 State=UNKNOWN
 PartitionName=all Nodes=$host Default=YES State=UP
 END
 export SLURM_CONF=$work/slurm.conf
-slurmctld -D -f "$SLURM_CONF" >"$work/slurmctld.log" 2>&1 &
-daemons+=($!)
-slurmd -D -f "$SLURM_CONF" >"$work/slurmd.log" 2>&1 &
-daemons+=($!)
+daemon slurmctld -D -f "$SLURM_CONF" >"$work/slurmctld.log" 2>&1
+daemon slurmd -D -f "$SLURM_CONF" >"$work/slurmd.log" 2>&1
 
-ready=""
-for _ in $(seq 100); do
-  if [ "$(sinfo --noheader --format %T 2>/dev/null)" = idle ]; then
-    ready=1
-    break
-  fi
+deadline=$((SECONDS + 60))
+until [ "$(sinfo --noheader --format %T 2>/dev/null)" = idle ]; do
+  [ $SECONDS -lt $deadline ] || { echo "FAILED: the node is not idle"; tail -n 5 "$work"/*.log; exit 1; }
   sleep 0.2
 done
-[ -n "$ready" ] || { echo "FAILED: the node is not idle"; tail -n 5 "$work"/*.log; exit 1; }
 
 # step ARGUMENTS...: four ranks of a step sum with validation, over shared memory or TCP.
 step() {
