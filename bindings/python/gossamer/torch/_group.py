@@ -277,7 +277,7 @@ class Collectives:
         return self._work(requests, list(tensors), copies(list(zip(tensors, given))) if self._comm.rank == root else None)
 
     @ordered(COLLECTIVES)
-    def _reduce_scatter_base(self, output: Tensor, tensor: Tensor, opts: Any, **options: Any) -> GroupWork:
+    def _reduce_scatter_base(self, output: Tensor, tensor: Tensor, opts: Any, /, **options: Any) -> GroupWork:
         given, got = contiguous(tensor), written(output)
         request = self._comm.reduce_scatter(given, got, op_of(opts.reduceOp, given.dtype), **self._keywords(opts), **options)
         return self._work([request], [output], copies([(output, got)]))
@@ -320,7 +320,7 @@ class Collectives:
         return self._work(requests, list(tensors), None if is_root else copies(list(zip(tensors, given))))
 
     @ordered(COLLECTIVES)
-    def _allgather_base(self, output: Tensor, tensor: Tensor, opts: Any = None, **options: Any) -> GroupWork:
+    def _allgather_base(self, output: Tensor, tensor: Tensor, opts: Any = None, /, **options: Any) -> GroupWork:
         check_list("all_gather", [tensor], 1, output)
         got = written(output)
         request = self._comm.all_gather(as_moved(contiguous(tensor)), as_moved(got), **self._keywords(opts), **options)
