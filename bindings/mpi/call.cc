@@ -23,7 +23,7 @@ std::shared_ptr<Pending> pendingFor(const char* function, const Found& found, co
 } // namespace
 
 int runBlocking(const char* function, const Found& found, Operation& operation) {
-  const Clock::time_point began = Clock::now();
+  const Clock::time_point began = reportedTime();
   operation.prepare();
   Outcome outcome;
   {

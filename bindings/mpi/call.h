@@ -33,7 +33,7 @@ Plan planOf(const Found& found, Arguments... arguments) {
 
 template <class Function, class... Arguments>
 int callMpi(const Real<Function>& real, const Plan& plan, Arguments... arguments) {
-  const Clock::time_point start = Clock::now();
+  const Clock::time_point start = reportedTime();
   const int result = real(arguments...);
   record(real.name(), plan.reason, plan.bytes, start);
   return result;

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "bindings/mpi/errors.h"
+#include "bindings/mpi/last_seen.h"
 #include "bindings/mpi/progress.h"
 #include "bindings/mpi/real.h"
 #include "bindings/mpi/settings.h"
@@ -14,6 +15,10 @@ namespace {
 
 /// The longest that goss_config takes, for programs that expect MPI to wait for ever.
 constexpr std::int64_t kForeverMs = 1000000000000;
+
+/// As MPI, a rank that waits goes on looking. One that sleeps costs the others what it takes to wake it, in a program
+/// that computes for longer than Gossamer looks by default: then all but the last rank slept.
+constexpr std::int32_t kSpinUs = 1000000;
 
 constexpr const char* kAlone = "one rank alone";
 
@@ -43,7 +48,13 @@ struct Cached {
   std::string reason;
 };
 
+Freed& freedCommunicators() {
+  static Freed only;
+  return only;
+}
+
 int forget(MPI_Comm, int, void* value, void*) {
+  freedCommunicators().add();
   auto* cached = static_cast<Cached*>(value);
   if (cached->communicator != nullptr) cached->communicator->setFreed();
   delete cached;
@@ -91,6 +102,7 @@ goss_status configOf(int rank, int ranks, goss_config& config) {
   config.rank = rank;
   config.ranks = ranks;
   if (!settings().has_timeout) config.timeout_ms = kForeverMs;
+  if (!settings().has_spin && !settings().shares_processors) config.spin_us = kSpinUs;
   return status;
 }
 
@@ -207,11 +219,15 @@ Found find(MPI_Comm comm, bool may_make) {
   if (comm == MPI_COMM_NULL) return {nullptr, "no communicator", MPI_SUCCESS};
   // Functions of the program that MPI_Finalize calls may communicate.
   if (living().has_ended) return {nullptr, "MPI_Finalize has begun", MPI_SUCCESS};
+  thread_local LastSeen<MPI_Comm, const Cached*> last;
+  if (const Cached* const* seen = last.find(comm, freedCommunicators()); seen != nullptr)
+    return {(*seen)->communicator, (*seen)->reason, MPI_SUCCESS};
   void* value = nullptr;
   int is_cached = 0;
   if (PMPI_Comm_get_attr(comm, key(), &value, &is_cached) != MPI_SUCCESS) return {nullptr, "no communicator"};
   if (is_cached != 0) {
     const auto* cached = static_cast<const Cached*>(value);
+    last.set(comm, freedCommunicators(), cached);
     return {cached->communicator, cached->reason, MPI_SUCCESS};
   }
   return may_make ? make(comm) : Found{nullptr, "no blocking collective on this communicator yet", MPI_SUCCESS};

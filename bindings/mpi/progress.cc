@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 
@@ -30,6 +31,10 @@ constexpr microseconds kBetweenTurns{100};
 /// Looks without any call, after which the thread waits to be woken.
 constexpr int kPatience = 50;
 constexpr int kTurns = 4;
+/// A call that was not there at the last look needs no help: most calls are over soon, and a thread that takes the
+/// processor makes them longer. But so many looks never pass without help while threads are in calls: among the calls
+/// of several threads one cannot tell whether one of them lasts.
+constexpr int kMostSkipped = 10;
 
 /// The thread that helps MPI.
 class Helper {
@@ -52,6 +57,7 @@ class Helper {
 
   void enter() {
     ++blocked_;
+    entered_.store(entered_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (is_asleep_) wake();
   }
 
@@ -77,7 +83,7 @@ class Helper {
   }
 
   bool help() {
-    if (blocked_ == 0) return false;
+    if (blocked_ == 0 || isNew()) return false;
     const std::lock_guard lock(helping_);
     is_helping_ = true;
     const bool is_needed = blocked_ > 0;
@@ -85,6 +91,15 @@ class Helper {
       opal_progress();
     is_helping_ = false;
     return is_needed;
+  }
+
+  /// Whether the call that somebody is in, if only one is, began after the last look.
+  bool isNew() {
+    const std::uint64_t entered = entered_.load(std::memory_order_relaxed);
+    const bool may_skip = entered != seen_ && blocked_ == 1 && skipped_ < kMostSkipped;
+    seen_ = entered;
+    skipped_ = may_skip ? skipped_ + 1 : 0;
+    return may_skip;
   }
 
   void sleep() {
@@ -102,6 +117,10 @@ class Helper {
   std::thread thread_;
   std::atomic<bool> stopped_{true};
   std::atomic<int> blocked_{0}; ///< Threads in calls of Gossamer.
+  /// Calls so far. Two threads that enter at a time may count as one.
+  std::atomic<std::uint64_t> entered_{0};
+  std::uint64_t seen_ = 0; ///< entered_ at the helper's last look.
+  int skipped_ = 0;        ///< Looks in a row at which a call was left alone.
   std::mutex helping_;
   std::atomic<bool> is_helping_{false}; ///< The helper is in MPI, or about to look whether it may be.
   std::mutex sleeping_;

@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "bindings/mpi/call.h"
@@ -93,6 +94,13 @@ Plan reduceScatterOf(const Communicator& on, const void* send, void* recv, const
                                                 : made.operation->input(block(send, all, type), made.alignment);
   const int mine = counts[static_cast<std::size_t>(on.rank())];
   void* const to = made.operation->output(block(recv, mine, type), made.alignment);
+  if (std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end()) {
+    const std::size_t each = static_cast<std::size_t>(mine) * made.how.per_element;
+    made.operation->setPost([=, how = made.how](goss_comm_t comm, goss_request_t* request) {
+      return goss_reduce_scatter(comm, from, to, each, how.dtype, how.op, nullptr, request);
+    });
+    return made.plan();
+  }
   std::vector<std::size_t> elements;
   for (const int each : counts)
     elements.push_back(static_cast<std::size_t>(each) * made.how.per_element);

@@ -30,6 +30,8 @@ Lines& lines() {
 
 } // namespace
 
+Clock::time_point reportedTime() { return settings().report ? Clock::now() : Clock::time_point{}; }
+
 void record(const char* function, const std::string& reason, std::uint64_t bytes, Clock::time_point start) {
   if (!settings().report) return;
   const std::chrono::duration<double> took = Clock::now() - start;

@@ -10,6 +10,9 @@ namespace goss::interposer {
 
 using Clock = std::chrono::steady_clock;
 
+/// Of a call that begins; without a report any time.
+Clock::time_point reportedTime();
+
 /// `reason` "": to Gossamer. Costs nothing where no report is asked for.
 void record(const char* function, const std::string& reason, std::uint64_t bytes, Clock::time_point start);
 

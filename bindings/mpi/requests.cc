@@ -108,7 +108,7 @@ int poll() {
 } // namespace
 
 Outcome start(const Shared& pending) {
-  pending->started = Clock::now();
+  pending->started = reportedTime();
   pending->outcome = {};
   pending->operation->prepare();
   Outcome outcome = pending->operation->start(pending->communicator->goss(), &pending->request);

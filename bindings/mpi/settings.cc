@@ -1,5 +1,7 @@
 #include "bindings/mpi/settings.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 namespace goss::interposer {
@@ -17,6 +19,8 @@ Settings read() {
   const std::string report = text("GOSS_MPI_REPORT");
   read.report = !report.empty() && report != "0";
   read.has_timeout = !text("GOSS_TIMEOUT_MS").empty();
+  read.has_spin = !text("GOSS_SPIN_US").empty();
+  read.shares_processors = std::atol(text("OMPI_COMM_WORLD_LOCAL_SIZE").c_str()) > ::sysconf(_SC_NPROCESSORS_ONLN);
   read.is_encrypted = !text("GOSS_TLS").empty();
   read.is_over_mpi = text("GOSS_TRANSPORT") == "mpi";
   return read;

@@ -7,11 +7,13 @@
 namespace goss::interposer {
 
 struct Settings {
-  std::string codec;         ///< GOSS_MPI_CODEC: of all-reduces of MPI_FLOAT by MPI_SUM; "": none.
-  bool report = false;       ///< GOSS_MPI_REPORT=1: rank 0 says at MPI_Finalize which calls went where.
-  bool has_timeout = false;  ///< GOSS_TIMEOUT_MS is set. Else a rank may wait as long as MPI would.
-  bool is_encrypted = false; ///< GOSS_TLS is set: no call goes to MPI because Gossamer ran out of something.
-  bool is_over_mpi = false;  ///< GOSS_TRANSPORT=mpi, which cannot be served here.
+  std::string codec;        ///< GOSS_MPI_CODEC: of all-reduces of MPI_FLOAT by MPI_SUM; "": none.
+  bool report = false;      ///< GOSS_MPI_REPORT=1: rank 0 says at MPI_Finalize which calls went where.
+  bool has_timeout = false; ///< GOSS_TIMEOUT_MS is set. Else a rank may wait as long as MPI would.
+  bool has_spin = false;    ///< GOSS_SPIN_US is set. Else a rank polls as long as MPI would, unless shares_processors.
+  bool shares_processors = false; ///< Open MPI has started more ranks on this host than it has processors.
+  bool is_encrypted = false;      ///< GOSS_TLS is set: no call goes to MPI because Gossamer ran out of something.
+  bool is_over_mpi = false;       ///< GOSS_TRANSPORT=mpi, which cannot be served here.
 };
 
 /// Read once.

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "bindings/mpi/last_seen.h"
+
 namespace goss::interposer {
 
 namespace {
@@ -104,7 +106,13 @@ TypeFacts examine(MPI_Datatype type) {
   return facts;
 }
 
+Freed& freedTypes() {
+  static Freed only;
+  return only;
+}
+
 int forget(MPI_Datatype, int, void* facts, void*) {
+  freedTypes().add();
   delete static_cast<TypeFacts*>(facts);
   return MPI_SUCCESS;
 }
@@ -176,24 +184,22 @@ Numbers makeNumbers() {
 }
 
 std::optional<goss_op> opOf(MPI_Op op) {
-  const std::array<std::pair<MPI_Op, goss_op>, 10> all{{{MPI_SUM, GOSS_SUM},
-                                                        {MPI_MAX, GOSS_MAX},
-                                                        {MPI_MIN, GOSS_MIN},
-                                                        {MPI_PROD, GOSS_PROD},
-                                                        {MPI_LAND, GOSS_LAND},
-                                                        {MPI_LOR, GOSS_LOR},
-                                                        {MPI_LXOR, GOSS_LXOR},
-                                                        {MPI_BAND, GOSS_BAND},
-                                                        {MPI_BOR, GOSS_BOR},
-                                                        {MPI_BXOR, GOSS_BXOR}}};
+  static const std::array<std::pair<MPI_Op, goss_op>, 10> all{{{MPI_SUM, GOSS_SUM},
+                                                               {MPI_MAX, GOSS_MAX},
+                                                               {MPI_MIN, GOSS_MIN},
+                                                               {MPI_PROD, GOSS_PROD},
+                                                               {MPI_LAND, GOSS_LAND},
+                                                               {MPI_LOR, GOSS_LOR},
+                                                               {MPI_LXOR, GOSS_LXOR},
+                                                               {MPI_BAND, GOSS_BAND},
+                                                               {MPI_BOR, GOSS_BOR},
+                                                               {MPI_BXOR, GOSS_BXOR}}};
   for (const auto& [theirs, ours] : all)
     if (theirs == op) return ours;
   return std::nullopt;
 }
 
-} // namespace
-
-TypeFacts factsOf(MPI_Datatype type) {
+TypeFacts cachedFactsOf(MPI_Datatype type) {
   // Without the lock two threads could set the attribute, and the second would free what the first may be reading. A
   // type is examined by way of those that it holds.
   static std::recursive_mutex& mutex = *new std::recursive_mutex;
@@ -204,6 +210,16 @@ TypeFacts factsOf(MPI_Datatype type) {
   if (is_cached != 0) return *static_cast<TypeFacts*>(cached);
   const TypeFacts facts = examine(type);
   PMPI_Type_set_attr(type, factsKey(), new TypeFacts(facts));
+  return facts;
+}
+
+} // namespace
+
+TypeFacts factsOf(MPI_Datatype type) {
+  thread_local LastSeen<MPI_Datatype, TypeFacts> last;
+  if (const TypeFacts* found = last.find(type, freedTypes()); found != nullptr) return *found;
+  const TypeFacts facts = cachedFactsOf(type);
+  last.set(type, freedTypes(), facts);
   return facts;
 }
 

@@ -308,6 +308,21 @@ void attributes(MPI_Comm comm) {
 
 } // namespace
 
+/// MPI gives the handle of a freed type to the next one, which is longer.
+void reused(MPI_Comm comm) {
+  constexpr int kLongest = 20;
+  for (int length = 1; length <= kLongest; ++length) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    OK(MPI_Type_contiguous(length, MPI_INT, &type));
+    OK(MPI_Type_commit(&type));
+    std::vector<int> values(kLongest, rankIn(comm) == 0 ? length : -1);
+    OK(MPI_Bcast(values.data(), 1, type, 0, comm));
+    for (int i = 0; i < kLongest; ++i)
+      CHECK(values[static_cast<std::size_t>(i)] == (i < length || rankIn(comm) == 0 ? length : -1));
+    OK(MPI_Type_free(&type));
+  }
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   if (argc > 1) { // "huge": by hand, because each rank takes 6 GiB
@@ -318,6 +333,7 @@ int main(int argc, char** argv) {
   longElement(MPI_COMM_WORLD, (3U << 20) + 5, 1 << 20, false);
   longElement(MPI_COMM_WORLD, (3U << 20) + 5, 1 << 20, true);
   attributes(MPI_COMM_WORLD);
+  reused(MPI_COMM_WORLD);
   MPI_Datatype gapped = MPI_DATATYPE_NULL;
   MPI_Datatype pair = MPI_DATATYPE_NULL;
   OK(MPI_Type_contiguous(2, MPI_INT, &pair));
