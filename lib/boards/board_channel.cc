@@ -6,6 +6,7 @@
 
 #include "boards/board_price.h"
 #include "kernels/kernels.h"
+#include "platform/memory/pages.h"
 #include "platform/relax.h"
 #include "schedule/contract.h"
 
@@ -203,6 +204,16 @@ bool BoardChannel::hasRoom(std::uint64_t number) {
   return number < all_written_ + kSlots;
 }
 
+/// Before this process first uses bytes behind the slots of the rank's lane.
+void BoardChannel::touchBehind(const BoardCollective& work, int rank) {
+  if (work.behind_places == 0) return;
+  const auto index = static_cast<std::size_t>(rank);
+  touched_.resize(lanes_.size());
+  if (touched_[index]) return;
+  touched_[index] = true;
+  platform::touchPages(lanes_[index] + kSlotsBytes, part_bytes_ * kParts, rank == rank_);
+}
+
 void BoardChannel::post(BoardCollective& work) {
   work.number = ++written_;
   work.next = work.first;
@@ -210,6 +221,7 @@ void BoardChannel::post(BoardCollective& work) {
   auto* slot = reinterpret_cast<Slot*>(mine_ + work.number % kSlots * stride_);
   std::byte* bytes = mine_ + work.at;
   if (work.posts > 0) {
+    touchBehind(work, rank_);
     if (work.op == GOSS_PREMUL_SUM && schedule::reduces(work.collective)) {
       const std::uint64_t blocks = work.posts / work.bytes;
       kernels::scale(work.dtype, bytes, work.input, work.count * blocks, work.scale);
@@ -258,6 +270,7 @@ BoardChannel::Outcome BoardChannel::collect(BoardCollective& work, int looks) {
       const Slot& slot = slotOf(work.next, work.number);
       if (!comes(slot, work.number, looks)) return Outcome::waiting;
       if (slot.envelope != work.envelope) return Outcome::mismatch;
+      touchBehind(work, work.next);
       if (work.bytes > kFetchedBytes) fetch(operandOf(work, work.next), std::min(work.bytes, kMaxFetchedBytes));
     }
     take(work, work.next);

@@ -48,6 +48,19 @@ Result<void*> allocatePages(std::size_t bytes) {
   return static_cast<void*>(memory);
 }
 
+void touchPages(const std::byte* memory, std::size_t bytes, bool writes) {
+#if defined(MADV_POPULATE_READ) && defined(MADV_POPULATE_WRITE)
+  const std::size_t page = pageBytes();
+  const std::size_t skipped = (page - reinterpret_cast<std::uintptr_t>(memory) % page) % page;
+  if (bytes < skipped + page) return;
+  // The system changes no bytes.
+  (void)::madvise(const_cast<std::byte*>(memory) + skipped, (bytes - skipped) / page * page,
+                  writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+#else
+  (void)memory, (void)bytes, (void)writes;
+#endif
+}
+
 Status freePages(void* memory) {
   const std::size_t page = pageBytes();
   Header header{};

@@ -10,6 +10,9 @@ namespace goss::platform {
 
 /// Page-aligned, zeroed and touched memory, on huge pages where the system allows. Errors: resource. Thread-safe.
 Result<void*> allocatePages(std::size_t bytes);
+/// Gives this process all whole pages of mapped memory at once, so that its first uses need not ask the system one by
+/// one: `writes` where it will write there. Where the system cannot (Linux before 5.14) nothing happens. Thread-safe.
+void touchPages(const std::byte* memory, std::size_t bytes, bool writes);
 /// Frees memory that allocatePages() returned. Errors: invalidArgument (not such an address).
 Status freePages(void* memory);
 
