@@ -36,8 +36,8 @@
 ///   does. Its copies of the parent's descriptors stay open until it ends or calls exec(): a rank on another host may
 ///   notice only then, or after GOSS_SILENCE_MS, that the parent has died. The child may make communicators of its own.
 /// - **Determinism.** Run to run, the same plan gives the same bits. All ranks get identical bits from all_reduce,
-///   broadcast and all_gather. Over wide-area links plans of large all_reduces depend on time, unless GOSS_MEASURE is
-///   off.
+///   broadcast and all_gather. With GOSS_MEASURE=on the plans of large all_reduces over wide-area links depend on what
+///   earlier calls took.
 #ifndef GOSSAMER_GOSSAMER_H_
 #define GOSSAMER_GOSSAMER_H_
 
@@ -168,7 +168,7 @@ typedef struct goss_config {
   const char* tcp_checksum;        ///< Whether TCP finds flipped bits: auto (between hosts)|on|off. [GOSS_TCP_CHECKSUM]
   const char* device;              ///< Provider of device buffers, such as cuda, or none. [GOSS_DEVICE, if in use]
   int64_t device_hold_ms;          ///< Longest wait of a stream behind a failed call. [GOSS_DEVICE_HOLD_MS, 600000]
-  const char* measure;             ///< Whether plans over WAN links are tried: auto|off. [GOSS_MEASURE, auto]
+  const char* measure;             ///< Whether plans over WAN links are tried: off|on. [GOSS_MEASURE, off]
 } goss_config;
 
 /// Flags of goss_options.

@@ -223,7 +223,7 @@ LinkReport World::reportOf(const Status& linked) const {
   assumeAlone();
   LinkReport report;
   report.trouble = linked.text();
-  report.measures = config_.measure == "auto" && !given_links_.has_value() && config_.algorithm.empty() &&
+  report.measures = config_.measure == "on" && !given_links_.has_value() && config_.algorithm.empty() &&
                     config_.fragment_bytes == 0 && !devices_->present();
   // The higher rank of a pair has nothing to add, and of many hosts there would be too much to tell.
   if (!linked.isOk() || size() > LinkReport::kMaxRanks) return report;
@@ -250,6 +250,11 @@ Status World::learn(const std::vector<std::string>& reports) {
     if (!report->trouble.empty())
       return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, report->trouble),
                            ErrorScope::communicator, rank);
+    if (config_.measure == "on" && !report->measures && all_measure_)
+      log_.write(base::LogLevel::info,
+                 fmt::format("plans are not tried, GOSS_MEASURE=on or not: rank {} does not say so, or it has "
+                             "GOSS_LINKS, GOSS_ALGORITHM, GOSS_FRAGMENT_BYTES or GPUs",
+                             rank));
     all_measure_ = all_measure_ && report->measures;
     for (const auto& [peer, seconds] : report->round_trips)
       round_trips_.add(rank, peer, seconds);
