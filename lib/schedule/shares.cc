@@ -12,6 +12,8 @@ constexpr int kMaxRanks = 16;
 constexpr double kZero = 1e-9;
 /// Shares that differ by less are equal: the links say no more.
 constexpr double kAlike = 0.02;
+/// With exact numbers Bland's rule ends; rounding errors could let it return to where it was.
+constexpr int kMaxPivots = 1000;
 
 /// max 1 x, A x <= b, x >= 0, for b >= 0. Every row of the tableau is one of the constraints, with its bound at the
 /// end; the last row is the objective.
@@ -27,7 +29,9 @@ class LinearProgram {
 
   std::vector<double> solve() {
     makeTableau();
-    for (std::size_t column = entering(); column < columns_; column = entering()) {
+    for (int pivots = 0; pivots < kMaxPivots; ++pivots) { // What is reached by then is feasible, too.
+      const std::size_t column = entering();
+      if (column == columns_) break;
       const std::size_t row = leaving(column);
       if (row == rows_.size()) break; // Unbounded: no constraint holds that variable.
       pivot(row, column);

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <random>
 
 #include "schedule/shares.h"
 #include "schedule/simulator.h"
@@ -168,6 +170,32 @@ TEST(OverlappedShares, KnowPorts) {
   Links shared = nodeLimited(std::vector{1.0, 2.0, 3.0, 4.0});
   shared.setNode(std::vector{0, 1}, {1e6, 1e6});
   EXPECT_TRUE(overlappedShares(shared).empty());
+}
+
+TEST(OverlappedShares, EndForAnyRates) {
+  // Many equal rates make ties, in which a pivot improves nothing; far apart ones make rounding errors.
+  std::mt19937_64 dice(24);
+  for (int round = 0; round < 300; ++round) {
+    const int p = 3 + static_cast<int>(dice() % 14);
+    const std::uint64_t kinds = 1 + dice() % 4;
+    const double spread = round % 3 == 0 ? 12 : 1;
+    const auto rate = [&] {
+      return std::pow(10, spread * static_cast<double>(dice() % kinds)) * (1 + 1e-9 * (dice() % 2));
+    };
+    Links links(p);
+    for (int i = 0; i < p; ++i) {
+      for (int j = 0; j < p; ++j)
+        if (i != j) links.setPrice(i, j, {0.04, rate(), 0, 0});
+      if (round % 2 == 0) links.setNode(std::vector{i}, {rate(), rate()});
+    }
+    const std::vector<double> shares = overlappedShares(links);
+    if (shares.empty()) continue;
+    ASSERT_NEAR(sumOf(shares), 1, 1e-9) << round;
+    ASSERT_GE(*std::min_element(shares.begin(), shares.end()), -1e-9) << round;
+    if (spread > 1) continue;
+    const std::vector<double> equal(static_cast<std::size_t>(p), 1.0 / p);
+    ASSERT_LE(busiestSeconds(links, shares), busiestSeconds(links, equal) * (1 + 1e-6)) << round;
+  }
 }
 
 TEST(PairShares, AreAsLargeAsTheSlowerDirectionIsFast) {
