@@ -116,27 +116,31 @@ Status CudaDevice::probeFlags() {
   if (!word.isOk()) return word.status();
   auto tried = queue(nullptr);
   if (!tried.isOk()) return tried.status();
-  const Status status = tried.value()->raise(reinterpret_cast<Flag>(word.value()->data()), 1);
+  auto* const flag = reinterpret_cast<Flag>(word.value()->data());
+  Status status = tried.value()->raise(flag, 1);
+  if (status.isOk()) status = tried.value()->await(flag, 1);
   if (status.kind() != GOSS_ERR_UNSUPPORTED) return status;
-  loadGates();
-  return {};
-}
-
-void CudaDevice::loadGates() {
-  const auto& library = kernelLibrary();
-  Status status = library.status();
-  if (status.isOk()) {
-    const InContext inside(context_);
-    status = library.value()->gates.load();
-  }
-  if (status.isOk()) {
-    gates_ = &library.value()->gates;
-    return;
-  }
+  if (status = loadGates(); status.isOk()) return {};
   flags_ = Status::error(GOSS_ERR_UNSUPPORTED,
                          fmt::format("{}: its streams do not await values in memory, and no kernel does it for them "
                                      "({}); install a driver of CUDA 12 or later",
                                      context_.name(), status.text()));
+  return {};
+}
+
+Status CudaDevice::loadGates() {
+  CUdevice device = 0;
+  int limited = 0;
+  if (context_.driver().deviceGet(&device, ordinal_) == CUDA_SUCCESS)
+    context_.driver().deviceGetAttribute(&limited, CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT, device);
+  if (limited != 0)
+    return Status::error(GOSS_ERR_UNSUPPORTED, "the driver ends kernels that run for seconds, because of a display");
+  const auto& library = kernelLibrary();
+  if (!library.isOk()) return library.status();
+  const InContext inside(context_);
+  const Status status = library.value()->gates.load();
+  if (status.isOk()) gates_ = &library.value()->gates;
+  return status;
 }
 
 Result<std::unique_ptr<DeviceBlock>> CudaDevice::allocate(MemoryKind kind, std::size_t bytes) {

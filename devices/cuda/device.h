@@ -29,8 +29,8 @@ class CudaDevice final : public Device {
   Status checkStream(CUstream stream) const;
   /// Finds out how streams raise and await flags: by memory operations, as since CUDA 12, or by kernels.
   Status probeFlags();
-  /// Where there are no memory operations.
-  void loadGates();
+  /// Where there are no memory operations. GOSS_ERR_UNSUPPORTED: there are no kernels, or none may wait.
+  Status loadGates();
 
   const Context context_;
   const int ordinal_;

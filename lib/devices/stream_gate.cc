@@ -111,7 +111,6 @@ bool StreamGate::openWithNan() {
 
 bool StreamGate::tryGiveUp() {
   using Clock = std::chrono::steady_clock;
-  if (!isEnqueued()) return false;
   const auto isOpen = [this] {
     for (std::uint32_t i = 0; i < slots(); ++i) {
       if (load(ready(i)) < gatesOf(i)) return false;

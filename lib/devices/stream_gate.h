@@ -52,7 +52,7 @@ class StreamGate {
   Status enqueueArrivals(const Work& work);
   /// Enqueues the rest. In a group of calls, after the first parts of all of them.
   Status enqueueGates(const Work& work);
-  /// After the last of them, or an error. From now on the loop may ask hasLeft(), and give up.
+  /// After the last of them, or an error. From now on hasLeft() may be true.
   void setEnqueued();
   [[nodiscard]] bool isEnqueued() const { return enqueued_.load(std::memory_order_acquire); }
 
@@ -64,7 +64,7 @@ class StreamGate {
   /// Whether the stream has done the whole call. Error: the device's.
   Result<bool> hasLeft();
   /// Lets the stream go on with NaN (all bits set) in the slots whose gates it has not passed yet. False: more is to
-  /// arrive in slots; try again.
+  /// arrive in slots; try again. Also while the caller's thread enqueues, which may wait for the stream there.
   bool tryGiveUp();
 
  private:

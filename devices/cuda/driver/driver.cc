@@ -36,6 +36,7 @@ void findContexts(Finder& find, Driver& driver) {
   find(driver.deviceGetCount, "cuDeviceGetCount");
   find(driver.deviceGet, "cuDeviceGet");
   find(driver.deviceGetName, "cuDeviceGetName");
+  find(driver.deviceGetAttribute, "cuDeviceGetAttribute");
   find(driver.primaryCtxRetain, "cuDevicePrimaryCtxRetain");
   find(driver.ctxGetCurrent, "cuCtxGetCurrent");
   find(driver.ctxPushCurrent, "cuCtxPushCurrent_v2");

@@ -21,6 +21,7 @@ struct Driver {
   decltype(&cuDeviceGetCount) deviceGetCount;
   decltype(&cuDeviceGet) deviceGet;
   decltype(&cuDeviceGetName) deviceGetName;
+  decltype(&cuDeviceGetAttribute) deviceGetAttribute;
   decltype(&cuDevicePrimaryCtxRetain) primaryCtxRetain;
   decltype(&cuCtxGetCurrent) ctxGetCurrent;
   decltype(&cuCtxPushCurrent_v2) ctxPushCurrent;

@@ -61,6 +61,9 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       *value = 1;
       break;
+    case CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT:
+      *value = standin::settings().kernels == 2 ? 1 : 0;
+      break;
     case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
       *value = 2;
       break;
@@ -73,7 +76,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
       break;
     case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:
-      *value = standin::settings().memops ? 1 : 0;
+      *value = standin::settings().memops == 1 ? 1 : 0;
       break;
   }
   return CUDA_SUCCESS;

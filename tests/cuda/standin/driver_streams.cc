@@ -49,7 +49,7 @@ CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stre
 
 template <typename T>
 CUresult writeValue(CUstream stream, CUdeviceptr to, T value) {
-  if (!standin::settings().memops) return CUDA_ERROR_NOT_SUPPORTED;
+  if (standin::settings().memops == 0) return CUDA_ERROR_NOT_SUPPORTED;
   return standin::submit(stream, [=](const Queue& queue) {
     char* place = touch(queue, to, sizeof value, "cuStreamWriteValue writes memory that was freed");
     if (place != nullptr) std::atomic_ref(*reinterpret_cast<T*>(place)).store(value, std::memory_order_release);
@@ -64,7 +64,7 @@ bool holds(T found, T value, unsigned flags) {
 
 template <typename T>
 CUresult waitValue(CUstream stream, CUdeviceptr at, T value, unsigned flags) {
-  if (!standin::settings().memops) return CUDA_ERROR_NOT_SUPPORTED;
+  if (standin::settings().memops != 1) return CUDA_ERROR_NOT_SUPPORTED;
   if (flags > CU_STREAM_WAIT_VALUE_AND) return CUDA_ERROR_INVALID_VALUE;
   return standin::submit(stream, [=](const Queue& queue) {
     while (!queue.lost()) {
@@ -125,13 +125,15 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUst
 
 int cudaStandinLaunch(void* stream, cudaStandinKernel* kernel) {
   std::shared_ptr<cudaStandinKernel> kept(kernel);
-  return standin::submit(static_cast<CUstream>(stream), [kept](const Queue& queue) {
+  const CUresult result = standin::submit(static_cast<CUstream>(stream), [kept](const Queue& queue) {
     const int error = kept->run(Machine(queue));
     if (error == CUDA_SUCCESS || queue.lost()) return;
     if (error == CUDA_ERROR_ILLEGAL_ADDRESS)
       standin::complain("a kernel touches memory that was freed, or behind its end");
     queue.health().lose(error);
   });
+  if (result != CUDA_SUCCESS || !standin::settings().launch_blocking) return result;
+  return cuStreamSynchronize(static_cast<CUstream>(stream));
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument) {

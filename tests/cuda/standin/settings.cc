@@ -23,8 +23,9 @@ Settings read() {
   read.devices = static_cast<int>(number("CUDA_STANDIN_DEVICES", 1));
   read.delay_us = static_cast<int>(number("CUDA_STANDIN_DELAY_US", 0));
   read.one_queue = number("CUDA_STANDIN_ONE_QUEUE", 0) != 0;
-  read.memops = number("CUDA_STANDIN_MEMOPS", 1) != 0;
-  read.kernels = number("CUDA_STANDIN_KERNELS", 1) != 0;
+  read.memops = static_cast<int>(number("CUDA_STANDIN_MEMOPS", 1));
+  read.kernels = static_cast<int>(number("CUDA_STANDIN_KERNELS", 1));
+  read.launch_blocking = number("CUDA_STANDIN_LAUNCH_BLOCKING", 0) != 0;
   read.fail_at = number("CUDA_STANDIN_FAIL_AT", 0);
   read.fail_code = static_cast<int>(number("CUDA_STANDIN_FAIL_CODE", 719));
   read.memory_bytes = number("CUDA_STANDIN_MEMORY_BYTES", read.memory_bytes);
@@ -114,6 +115,6 @@ void cudaStandinFail(int device, std::uint64_t calls) {
   health->fail_at = health->calls + calls;
 }
 
-bool cudaStandinRunsKernels() { return standin::settings().kernels; }
+bool cudaStandinRunsKernels() { return standin::settings().kernels != 0; }
 
 void cudaStandinCounts(standin::Counts* counts) { *counts = standin::counts(); }

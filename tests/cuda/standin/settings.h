@@ -7,9 +7,8 @@
 /// - What a real driver forbids or punishes is found: a copy into memory that was freed (the context is lost, and
 ///   standard error names the call), a host function that calls the driver, synchronising a stream that is captured,
 ///   asking for events and allocating while another thread captures in global mode.
-/// - Kernels do not run: the interface has no launch. Those of Gossamer do, which are codecs and gates: the stand-in
-/// has
-///   a libgossamer_cuda_kernels.so of its own, which runs them as host code in the stream's queue.
+/// - Kernels do not run: the interface has no launch. Those of Gossamer do, which are codecs and gates: the stand-in's
+///   own libgossamer_cuda_kernels.so runs them as host code in the stream's queue.
 ///
 /// Variables choose what it does; they are read once, when the first function is called, and hold until a test calls
 /// cudaStandinConfigure():
@@ -17,15 +16,18 @@
 ///   CUDA_STANDIN_DEVICES=n        number of devices (1)
 ///   CUDA_STANDIN_DELAY_US=n       pause before each item of a queue (0)
 ///   CUDA_STANDIN_ONE_QUEUE=1      all streams of a device share one queue, as CUDA_DEVICE_MAX_CONNECTIONS=1 may do
-///   CUDA_STANDIN_MEMOPS=0         cuStreamWaitValue and cuStreamWriteValue are not supported
-///   CUDA_STANDIN_KERNELS=0        devices cannot run the kernels of Gossamer
+///   CUDA_STANDIN_MEMOPS=0         cuStreamWaitValue and cuStreamWriteValue are not supported; 2: the first is not
+///   CUDA_STANDIN_KERNELS=0        devices cannot run the kernels of Gossamer; 2: none that runs for seconds, as where
+///   a
+///                                 display uses the device
+///   CUDA_STANDIN_LAUNCH_BLOCKING=1 who launches a kernel waits until it has run, as with CUDA_LAUNCH_BLOCKING=1
 ///   CUDA_STANDIN_FAIL_AT=k        the k-th call on a device that reaches a stream or an event, and all calls on that
 ///                                 device after it, fail (0: none); its queues drop what they hold, host functions are
 ///                                 not called, waits never end
 ///   CUDA_STANDIN_FAIL_CODE=n      with this CUresult (719, launch failed)
 ///   CUDA_STANDIN_MEMORY_BYTES=n   bytes of a device; allocations beyond fail (16 GiB)
-///   CUDA_STANDIN_PINNED_FAIL_AT=k the k-th allocation or registration of pinned memory, and all after it, fail (0:
-///   none) CUDA_STANDIN_REPORT=1         counts on standard error when the process ends
+///   CUDA_STANDIN_PINNED_FAIL_AT=k the k-th allocation or registration of pinned memory, and all after it, fail
+///   CUDA_STANDIN_REPORT=1         counts on standard error when the process ends
 #ifndef GOSS_TESTS_CUDA_STANDIN_SETTINGS_H_
 #define GOSS_TESTS_CUDA_STANDIN_SETTINGS_H_
 
@@ -40,8 +42,9 @@ struct Settings {
   int devices = 1;
   int delay_us = 0;
   bool one_queue = false;
-  bool memops = true;
-  bool kernels = true;
+  int memops = 1;
+  int kernels = 1;
+  bool launch_blocking = false;
   std::uint64_t fail_at = 0;
   int fail_code = 719;
   std::size_t memory_bytes = std::size_t{16} << 30;

@@ -59,7 +59,7 @@ void makeMachine(const MachineSetup& setup, int ranks) {
   settings.delay_us = setup.behaviour.latency_us;
   settings.one_queue = setup.behaviour.one_queue;
   const char* memops = std::getenv("CUDA_STANDIN_MEMOPS"); // Of a run of all tests.
-  settings.memops = memops == nullptr || *memops != '0';
+  settings.memops = memops == nullptr ? 1 : std::atoi(memops);
   if (setup.standin) setup.standin(settings);
   standinFunction(kConfigure, "cudaStandinConfigure")(settings);
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <ostream>
 #include <string>
 #include <thread>
@@ -26,6 +27,12 @@ struct Mode {
 
 void PrintTo(const Mode& mode, std::ostream* to) { *to << mode.name; }
 
+/// Gates are kernels, and a thread that launches one waits until it has run.
+void launchOneByOne(standin::Settings& settings) {
+  settings.memops = 0;
+  settings.launch_blocking = true;
+}
+
 /// Of the tested provider.
 std::vector<Mode> modes() {
   std::vector<Mode> modes{{"oneQueue", {.behaviour = {0, true, 0}}},
@@ -36,10 +43,11 @@ std::vector<Mode> modes() {
   modes.push_back({"shared", {.share = true}});
   modes.push_back({"sharedSlow", {.behaviour = {200, false, 0}, .share = true}});
   // Gates are kernels.
-  const auto without = [](standin::Settings& settings) { settings.memops = false; };
+  const auto without = [](standin::Settings& settings) { settings.memops = 0; };
   modes.push_back({"kernels", {.standin = without}});
   modes.push_back({"kernelsOneQueueSlow", {.behaviour = {200, true, 0}, .standin = without}});
   modes.push_back({"kernelsShared", {.share = true, .standin = without}});
+  modes.push_back({"kernelsOneByOne", {.standin = launchOneByOne}});
   return modes;
 }
 
@@ -96,15 +104,16 @@ std::vector<T> ofStandin(const std::vector<T>& values) {
   return testsStandin() ? values : std::vector<T>{};
 }
 
-/// Streams have no memory operations, and the device runs no kernels either.
-class WithoutGates : public testing::TestWithParam<Way> {};
+/// Streams have no memory operations, or only those that write, and the device runs no kernels, or none for long.
+class WithoutGates : public testing::TestWithParam<std::tuple<Way, int, int>> {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(WithoutGates); // By `threads`.
 
 TEST_P(WithoutGates, CallsInStreamsAloneAreRefused) {
-  const MachineSetup machine{
-      .standin = [](standin::Settings& settings) { settings.memops = settings.kernels = false; }};
+  const MachineSetup machine{.standin = [](standin::Settings& settings) {
+    std::tie(std::ignore, settings.memops, settings.kernels) = GetParam();
+  }};
   runDeviceRanks({"", 2, machine}, [](goss_comm_t comm, int rank, DeviceRank& device) {
-    const Way way = GetParam();
+    const Way way = std::get<Way>(GetParam());
     if (way != Way::ordered && way != Way::orderedPersistent) {
       Case test;
       test.count = kCount;
@@ -119,7 +128,39 @@ TEST_P(WithoutGates, CallsInStreamsAloneAreRefused) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, WithoutGates, testing::ValuesIn(ofStandin<Way>({std::begin(kWays), std::end(kWays)})));
+INSTANTIATE_TEST_SUITE_P(All, WithoutGates,
+                         testing::Combine(testing::ValuesIn(ofStandin<Way>({std::begin(kWays), std::end(kWays)})),
+                                          testing::Values(0, 2), testing::Values(0, 2)));
+
+/// Whether the call ends by an abort, or by GOSS_DEVICE_HOLD_MS.
+class AFailedCallThatIsBeingEnqueued : public testing::TestWithParam<bool> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AFailedCallThatIsBeingEnqueued);
+
+TEST_P(AFailedCallThatIsBeingEnqueued, LetsItsThreadGoOnWithNan) {
+  const bool aborts = GetParam();
+  ScopedEnvironment environment;
+  environment.set("GOSS_DEVICE_HOLD_MS", aborts ? "600000" : "200");
+  environment.set("GOSS_FRAGMENT_BYTES", "8192"); // More fragments than are in flight.
+  runDeviceRanks({"", 2, {.standin = launchOneByOne}, 200}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    if (rank == 1) { // It never calls.
+      failureOf(comm);
+      return;
+    }
+    auto* memory = device.memory(kBytes);
+    device.enqueueToDevice(bytesOf(std::vector<float>(kCount, 5)));
+    const std::jthread other([&] {
+      EXPECT_EQ(failureOf(comm).first, GOSS_ERR_TIMEOUT);
+      if (aborts) EXPECT_OK(goss_comm_abort(comm, "test"));
+    });
+    const goss_options options = onStream(device);
+    (void)goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr);
+    device.enqueueToHost(kBytes);
+    ASSERT_TRUE(device.synchronize());
+    EXPECT_THAT(device.fetched(kBytes), testing::Each(std::byte{0xff})); // NaN
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AFailedCallThatIsBeingEnqueued, testing::ValuesIn(ofStandin<bool>({true, false})));
 
 /// From which allocation of pinned memory on all fail, and whether the calls are in streams.
 class WithoutPinnedMemory : public testing::TestWithParam<std::tuple<int, bool>> {};

@@ -45,6 +45,17 @@ TEST(GateWait, PausesLongerAndLongerUpToALimit) {
   EXPECT_LT(machine.now_ns, 100000u + 2 * kLongestPauseNs) << "it looks soon after the flag has risen";
 }
 
+TEST(GateWait, GoesOnWaitingWhereTheClockIsSetBack) {
+  struct SetBack : Machine {
+    [[nodiscard]] std::uint64_t now() const { return pauses_ns.size() < 3 ? 5000 : now_ns; }
+  };
+  SetBack machine;
+  machine.after = 7;
+  machine.rises_at_ns = 3000;
+  EXPECT_TRUE(waitAtGate(machine, 7, kLongest));
+  EXPECT_GT(machine.pauses_ns.size(), 3u);
+}
+
 TEST(GateWait, EndsWhereNobodyOpensTheGate) {
   Machine machine{.before = 6, .after = 6};
   EXPECT_FALSE(waitAtGate(machine, 7, kLongest));
