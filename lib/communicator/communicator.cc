@@ -31,7 +31,8 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
               [this](std::uint32_t wanted, unsigned raised)
                   GOSS_ON_LOOP { return world_->contextsOnLoop().reserve(wanted, context_, raised); }),
       collectives_({environment(), boards_.get(), references_, propagator_, mismatches_}, peers_, makePlanner(),
-                   {world_->triesPlans(group_.worldRanks()), world_->catalogue(), world_->log()}),
+                   {PlanTrials::serves(group_.size()) && world_->triesPlans(group_.worldRanks()), world_->catalogue(),
+                    world_->log()}),
       messages_(environment()),
       requests_(operations_, messages_, collectives_),
       windows_(environment(), requests_, collectives_) {

@@ -55,6 +55,10 @@ void ExecutionPool::release(std::unique_ptr<Execution> execution) {
   idle_[plan] = std::move(execution);
 }
 
+void ExecutionPool::forget(const Plan& plan) {
+  if (const auto idle = idle_.find(&plan); idle != idle_.end()) idle->second = nullptr;
+}
+
 Status ExecutionPool::check(const Call& call, std::uint32_t element_bytes) {
   PlanKey key;
   key.collective = call.collective;

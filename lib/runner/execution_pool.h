@@ -28,6 +28,8 @@ class ExecutionPool {
   Result<std::unique_ptr<Execution>> acquire(const Call& call, std::shared_ptr<const Plan> plan) GOSS_ON_LOOP;
   /// `execution` has ended with success.
   void release(std::unique_ptr<Execution> execution) GOSS_ON_LOOP;
+  /// Later calls will not run `plan`, which acquire() was given.
+  void forget(const Plan& plan) GOSS_ON_LOOP;
   /// Whether the planner finds a plan for `call`, with elements of `element_bytes`.
   Status check(const Call& call, std::uint32_t element_bytes) GOSS_ON_LOOP;
 

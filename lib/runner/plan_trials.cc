@@ -1,10 +1,12 @@
 #include "runner/plan_trials.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "base/wire.h"
@@ -64,6 +66,7 @@ struct PlanTrials::Kind {
   TrialPlan plan;            ///< Of that stretch; so are the next ones.
   std::uint64_t first = 0;   ///< Number of its first call.
   std::uint32_t calls = 0;
+  std::shared_ptr<const Plan> kept; ///< Of the last stretch of several calls: its execution is kept.
   std::vector<double> seconds;      ///< Of its calls that have ended.
   bool reported = false;            ///< This rank has reported.
   std::vector<ObservedFlow> before; ///< What flows() said at its beginning.
@@ -83,7 +86,7 @@ struct PlanTrials::Kind {
 PlanTrials::PlanTrials(const RunEnvironment& environment, const Peers& peers, const Rules& rules,
                        const schedule::Links& links)
     : environment_(environment), peers_(peers), rules_(rules), links_(1), observed_(1) {
-  rules_.wanted = rules.wanted && links.size() >= kMinRanks && links.size() <= kMaxRanks;
+  rules_.wanted = rules.wanted && serves(links.size());
   if (!rules_.wanted) return; // The prices between all of many ranks would take their memory for nothing.
   links_ = links;
   observed_ = ObservedLinks(links.size());
@@ -135,11 +138,22 @@ Result<std::shared_ptr<const Plan>> PlanTrials::planFor(Place& place) {
     enter(kind, *std::exchange(kind.next, std::nullopt));
   }
   place.stretch = kind.stretch;
-  place.keeps_execution = kind.calls > 1;
+  place.hash = hashOf(kind);
   const Result<Planner*> planner = plannerBy(kind.plan.rates);
   if (!planner.isOk()) return planner.status();
-  return planner.value()->plan(keyOf(kind.bytes, kind.plan.algorithm));
+  Result<std::shared_ptr<const Plan>> plan = planner.value()->plan(keyOf(kind.bytes, kind.plan.algorithm));
+  if (plan.isOk() && kind.calls > 1 && kind.kept != plan.value())
+    place.replaced = std::exchange(kind.kept, plan.value());
+  return plan;
 }
+
+std::uint32_t PlanTrials::hashOf(const Kind& kind) {
+  XXH64_hash_t hash = XXH64(kind.plan.algorithm.data(), kind.plan.algorithm.size(), kind.stretch);
+  hash = XXH64(kind.plan.rates.data(), kind.plan.rates.size(), hash);
+  return static_cast<std::uint32_t>(hash ^ hash >> 32);
+}
+
+bool PlanTrials::keeps(const Place& place, const Plan& plan) const { return place.kind->kept.get() == &plan; }
 
 void PlanTrials::forget(Place& place) {
   if (place.kind != nullptr) std::erase(place.kind->waiting, &place);
@@ -190,8 +204,12 @@ void PlanTrials::report(Kind& kind) {
 }
 
 void PlanTrials::handle(int rank, const ControlMessage& message) {
-  const Status status =
-      message.type == ControlMessage::Type::report ? handleReport(rank, message) : handleDecision(message);
+  Status status;
+  try { // Nobody above would know what to do.
+    status = message.type == ControlMessage::Type::report ? handleReport(rank, message) : handleDecision(rank, message);
+  } catch (const std::bad_alloc&) {
+    status = Status::error(GOSS_ERR_RESOURCE, "out of memory while plans of all-reduces are compared");
+  }
   if (!status.isOk()) environment_.fail(status);
 }
 
@@ -246,7 +264,7 @@ void PlanTrials::decide(Kind& kind) {
   setNext(kind, std::move(next));
 }
 
-Status PlanTrials::handleDecision(const ControlMessage& message) {
+Status PlanTrials::handleDecision(int rank, const ControlMessage& message) {
   base::WireReader reader(message.text);
   const auto bytes = reader.integer<std::uint64_t>();
   TrialSeries::Stretch stretch;
@@ -256,10 +274,10 @@ Status PlanTrials::handleDecision(const ControlMessage& message) {
   const auto kind = kinds_.find(bytes);
   const bool expected = kind != kinds_.end() && message.operation == kind->second->stretch + 1 &&
                         !kind->second->next.has_value() && kind->second->reported;
-  if (!reader.complete() || !expected || stretch.calls < 1 || stretch.calls > TrialSeries::kSettledCalls)
+  if (!reader.complete() || !expected || rank != 0 || stretch.calls < 1 || stretch.calls > TrialSeries::kSettledCalls)
     return Status::error(GOSS_ERR_PROTOCOL,
-                         fmt::format("{} decides on plans what makes no sense", peers_.group.nameOf(0)),
-                         ErrorScope::communicator, peers_.group.worldRank(0));
+                         fmt::format("{} decides on plans what makes no sense", peers_.group.nameOf(rank)),
+                         ErrorScope::communicator, peers_.group.worldRank(rank));
   setNext(*kind->second, std::move(stretch));
   return Status::ok();
 }

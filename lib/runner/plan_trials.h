@@ -50,15 +50,19 @@ class PlanTrials {
   struct Place {
     Operation* operation = nullptr;
     Kind* kind = nullptr;
-    std::uint64_t number = 0;     ///< Among the operations of its kind.
-    std::uint64_t stretch = 0;    ///< When its plan is known.
-    bool keeps_execution = false; ///< Later calls will need it.
+    std::uint64_t number = 0; ///< Among the operations of its kind.
+    // When its plan is known:
+    std::uint64_t stretch = 0;
+    std::uint32_t hash = 0;               ///< Of the stretch and its plan: ranks that differ must notice it.
+    std::shared_ptr<const Plan> replaced; ///< Later calls no longer run this plan, which others kept; null: none.
   };
 
   /// `links` are the prices that the communicator begins with. The rest outlives it.
   PlanTrials(const RunEnvironment& environment, const Peers& peers, const Rules& rules, const schedule::Links& links);
   ~PlanTrials();
 
+  /// Whether plans among so many ranks are compared.
+  static constexpr bool serves(int ranks) { return ranks >= kMinRanks && ranks <= kMaxRanks; }
   /// Whether the call runs as a TrialOperation. All ranks answer alike.
   [[nodiscard]] bool takes(const Call& call) const GOSS_ON_LOOP;
   /// The operation of this place, a call that takes() accepts, of so many bytes, takes its number.
@@ -67,6 +71,8 @@ class PlanTrials {
   Result<std::shared_ptr<const Plan>> planFor(Place& place) GOSS_ON_LOOP;
   /// An operation has ended with success.
   void ended(const Place& place, double seconds) GOSS_ON_LOOP;
+  /// Whether later calls of that kind will run `plan`, too, as far as is known.
+  [[nodiscard]] bool keeps(const Place& place, const Plan& plan) const GOSS_ON_LOOP;
   /// The operation no longer waits for a plan.
   void forget(Place& place) GOSS_ON_LOOP;
   /// The ranks whose messages are missing before the plan of an operation is known.
@@ -82,6 +88,7 @@ class PlanTrials {
     std::vector<ObservedFlow> flows; ///< By receiver.
   };
 
+  static std::uint32_t hashOf(const Kind& kind);
   Kind& kindOf(std::uint64_t bytes) GOSS_ON_LOOP;
   void enter(Kind& kind, TrialSeries::Stretch stretch) GOSS_ON_LOOP;
   void report(Kind& kind) GOSS_ON_LOOP;
@@ -89,7 +96,7 @@ class PlanTrials {
   void decide(Kind& kind) GOSS_ON_LOOP;
   void setNext(Kind& kind, TrialSeries::Stretch stretch) GOSS_ON_LOOP;
   Status handleReport(int rank, const ControlMessage& message) GOSS_ON_LOOP;
-  Status handleDecision(const ControlMessage& message) GOSS_ON_LOOP;
+  Status handleDecision(int rank, const ControlMessage& message) GOSS_ON_LOOP;
   [[nodiscard]] std::vector<ObservedFlow> flows() const GOSS_ON_LOOP;
   Result<Planner*> plannerBy(const std::string& rates) GOSS_ON_LOOP;
   std::vector<TrialPlan> propose(std::uint64_t bytes, const TrialPlan& used) GOSS_ON_LOOP;

@@ -47,7 +47,7 @@ void TrialOperation::advanceOnLoop() {
       status = runPhase();
     } else if (execution_->state() == State::complete && execution_->status().isOk()) {
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun_;
-      if (place_.keeps_execution) {
+      if (trials_.keeps(place_, execution_->plan())) {
         pool_.release(std::move(execution_));
       } else {
         execution_ = nullptr; // A plan on trial would keep its memory for nothing.
@@ -65,9 +65,12 @@ Status TrialOperation::runPhase() {
   Result<std::shared_ptr<const Plan>> plan = trials_.planFor(place_);
   if (!plan.isOk()) return plan.status();
   if (plan.value() == nullptr) return Status::ok(); // PlanTrials advances it when the plan is known.
+  if (const auto replaced = std::exchange(place_.replaced, nullptr); replaced != nullptr) pool_.forget(*replaced);
   Call call = call_;
   call.timeout_ms = timeout_ms;
-  call.phase_of = std::make_shared<const PhaseOf>(PhaseOf{nullptr, signature_});
+  Signature signature = signature_;
+  signature.detail = place_.hash;
+  call.phase_of = std::make_shared<const PhaseOf>(PhaseOf{nullptr, signature});
   Result<std::unique_ptr<Execution>> execution = pool_.acquire(call, plan.take());
   if (!execution.isOk()) return execution.status();
   execution_ = execution.take();

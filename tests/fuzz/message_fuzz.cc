@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "base/wire.h"
 #include "bootstrap/unique_id.h"
@@ -16,6 +17,8 @@
 #include "health/agreement.h"
 #include "mesh/control.h"
 #include "mesh/mesh.h"
+#include "planner/observed_links.h"
+#include "schedule/shares.h"
 
 namespace {
 
@@ -89,6 +92,17 @@ void tryHistory(const ControlMessage& message) {
   require(!number.has_value() || *number == 0);
 }
 
+/// Rates of paths that ranks plan by. Equal bytes must give equal shares of a vector.
+void tryRates(std::string_view bytes, int ranks) {
+  if (ranks > 16) return;
+  const auto links = ObservedLinks::decode(bytes, schedule::Links(ranks, {0.02, 1e8, 0, 0}));
+  if (!links.has_value()) return;
+  const std::vector<double> shares = schedule::overlappedShares(*links);
+  require(shares.empty() || shares.size() == static_cast<std::size_t>(ranks));
+  for (const double share : shares)
+    require(share >= -1e-9 && share <= 1 + 1e-9);
+}
+
 void tryControl(std::string_view bytes, int ranks) {
   const auto decoded = ControlMessage::decode(bytes);
   if (!decoded.isOk()) return;
@@ -99,6 +113,7 @@ void tryControl(std::string_view bytes, int ranks) {
     tryView(message.text, ranks);
   }
   if (message.type == ControlMessage::Type::history) tryHistory(message);
+  if (message.type == ControlMessage::Type::decision) tryRates(message.text, ranks);
 }
 
 void tryEnvelope(std::string_view bytes) {

@@ -1,6 +1,6 @@
 // One rank of a job whose plans are compared while it runs: large all-reduces of two sizes, blocking on some ranks and
-// not on others, one after the other and several at once, with messages between them. Rank 0 prints what its counters
-// say. With an argument, rank 1 ends without a word in the middle, and the others must be told so.
+// not on others, one after the other, several at once and on two communicators in different orders, with messages
+// between them. With an argument, rank 1 ends without a word in the middle, and the others must be told so.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -38,6 +38,21 @@ bool isRight(const Job& job, const std::vector<float>& values) {
   return true;
 }
 
+/// One all-reduce on each of two communicators at once, which odd ranks start and wait for in the other order.
+bool crossed(const Job& job, goss_comm_t twin, std::vector<std::vector<float>>& vectors) {
+  const Job jobs[] = {job, {twin, job.rank, job.size}};
+  goss_request_t requests[2] = {};
+  for (const std::size_t turn : {0, 1}) {
+    const std::size_t which = (turn + static_cast<std::size_t>(job.rank)) % 2;
+    if (!begin(jobs[which], vectors[which], false, &requests[which])) return false;
+  }
+  for (const std::size_t turn : {0, 1}) {
+    const std::size_t which = (turn + static_cast<std::size_t>(job.rank)) % 2;
+    if (goss_wait(&requests[which], nullptr) != GOSS_SUCCESS || !isRight(job, vectors[which])) return false;
+  }
+  return true;
+}
+
 /// The next rank waits for a byte before it goes on, which deadlocks if starting a call ever blocks.
 bool passOn(const Job& job) {
   char token = 0;
@@ -56,8 +71,11 @@ int main(int argc, char**) {
     return 1;
   std::vector<std::vector<float>> vectors(kAtOnce, std::vector<float>(1 << 18));
   vectors.back().resize(400'000);
+  goss_comm_t twin = nullptr;
   for (int call = 0; call < kCalls; ++call) {
     if (argc > 1 && call == kCalls / 2 && job.rank == 1) std::_Exit(0);
+    if (call == 2 && goss_comm_dup(job.comm, &twin) != GOSS_SUCCESS) return failed("duplicating"); // In the middle.
+    if (call >= 2 && !crossed(job, twin, vectors)) return failed("calls on two communicators");
     const int count = call % 4 == 3 ? kAtOnce : 1;
     if (count > 1 && job.rank > 0 && !passOn(job)) return failed("receiving");
     std::vector<goss_request_t> requests(kAtOnce);
@@ -74,6 +92,7 @@ int main(int argc, char**) {
       return 2;
     }
   }
+  goss_comm_destroy(twin);
   goss_comm_destroy(job.comm);
   if (job.rank == 0) std::printf("done\n");
   return 0;
