@@ -17,9 +17,6 @@ constexpr double kFallbackRate = 1e9; ///< Bytes per second, until a rank has me
 /// How long a list may take that was sent before the group's first rank left.
 constexpr std::chrono::duration<double> kOnItsWay(1);
 
-/// Whether an access to a board failed because the rank that owns it has destroyed its channel.
-bool hasLeft(const Status& status) { return !status.isOk() && status.kind() == GOSS_ERR_PEER_LOST; }
-
 /// The ratio that makes the largest (1 + (G - 2) w) / rate least when the fastest `active` ranks have a share.
 double ratioOf(std::span<const double> fastest_first, std::size_t active) {
   const double sum =
@@ -117,11 +114,12 @@ Result<std::vector<GroupAverages::Member>> GroupAverages::attend(const Meeting& 
     board.is_open = board.members.size() < meeting.group.size();
     return write(owner, meeting.board, board);
   });
-  if (hasLeft(status)) { // nobody can meet at its board any more, and who waits there has not been told of this rank
-    return std::vector<Member>{self};
+  const Result<bool> has_left = hasLeft(status);
+  if (!has_left.isOk()) {
+    return has_left.status();
   }
-  if (!status.isOk()) {
-    return status;
+  if (has_left.value()) { // nobody can meet at its board any more, and who waits there has not been told of this rank
+    return std::vector<Member>{self};
   }
   if (board.is_open) {
     return awaitOthers(meeting, board.number, self);
@@ -154,12 +152,13 @@ Result<std::vector<GroupAverages::Member>> GroupAverages::awaitOthers(const Meet
     board.is_open = board.is_open && !is_mine;
     return is_mine ? write(owner, meeting.board, board) : Status::ok();
   });
-  if (hasLeft(status)) { // whoever has closed the meeting before has sent the list already
+  const Result<bool> has_left = hasLeft(status);
+  if (!has_left.isOk()) {
+    return has_left.status();
+  }
+  if (has_left.value()) { // whoever has closed the meeting before has sent the list already
     const Result<bool> late = isToldWithin(kOnItsWay);
     return !late.isOk() ? Result<std::vector<Member>>(late.status()) : late.value() ? hear() : std::vector{self};
-  }
-  if (!status.isOk()) {
-    return status;
   }
   if (!is_mine) {
     return hear();
@@ -175,6 +174,19 @@ Status GroupAverages::underLock(int owner, const std::function<Status()>& access
   Status status = access();
   const Status unlocked = called(goss_window_unlock(window_, owner));
   return status.isOk() ? unlocked : status;
+}
+
+/// A loss fails the whole communicator, and then no window can be accessed. A rank does not leave itself: where its own
+/// board fails, too, the communicator has failed, and the ranks must not train on alone.
+Result<bool> GroupAverages::hasLeft(const Status& status) {
+  if (status.isOk()) {
+    return false;
+  }
+  if (status.kind() != GOSS_ERR_PEER_LOST) {
+    return status;
+  }
+  const Status own = underLock(channel_.rank(), [&] { return read(channel_.rank(), 0).status(); });
+  return own.isOk() ? Result<bool>(true) : Result<bool>(own);
 }
 
 Result<bool> GroupAverages::isToldWithin(std::chrono::duration<double> time) {

@@ -40,8 +40,8 @@ class GroupAverages {
     double rate = 0; ///< Bytes per second that this rank can send; 0: as measured in its averages so far.
   };
   /// Local: values = the mean over those of the group that are there now, the same bits on all of them. Gives their
-  /// number. Where the group's first rank has left, everybody else is alone. After an error there is no other average,
-  /// and `values` stay lent until the channel ends.
+  /// number. Where the group's first rank has left, everybody else is alone; where a rank is lost, all fail. After an
+  /// error there is no other average, and `values` stay lent until the channel ends.
   Result<std::size_t> average(const Meeting& meeting, std::span<float> values);
 
  private:
@@ -62,6 +62,9 @@ class GroupAverages {
   Result<std::vector<Member>> awaitOthers(const Meeting& meeting, std::int64_t number, const Member& self);
   /// `access` while this rank alone reads and changes the owner's boards.
   Status underLock(int owner, const std::function<Status()>& access);
+  /// Whether an access to a board failed because the rank that owns it has destroyed its channel; false: it did not
+  /// fail. The error where this rank cannot access its own board either, or where the access failed otherwise.
+  Result<bool> hasLeft(const Status& status);
   /// Whether a list has come in this time.
   Result<bool> isToldWithin(std::chrono::duration<double> time);
   Status tell(std::span<const Member> members);

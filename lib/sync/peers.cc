@@ -150,12 +150,12 @@ std::span<std::byte> Peers::scratchFor(std::size_t count) {
   return std::span(scratch_).subspan(skip, scratch_.size() - kScratchAlignment);
 }
 
-Status Peers::encode(std::span<const float> values, std::uint64_t draw, bool feedback) {
+Status Peers::encode(std::span<const float> values, std::uint64_t draw, bool contracts) {
   framed_.assign(kLengthBytes + codec_->maxBytes(values.size()), std::byte{0});
   EncodeSegment segment{0, values.size(), std::span(framed_).subspan(kLengthBytes)};
   EncodeJob job;
   job.values = values;
-  job.feedback = feedback;
+  job.feedback = contracts;
   job.random = randomnessOf(draw, rank());
   job.scratch = scratchFor(values.size());
   job.segments = {&segment, 1};
@@ -188,7 +188,7 @@ Status Peers::mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint6
     return found.status();
   }
   const goss_neighborhood& neighborhood = found.value();
-  if (Status status = encode(encoded.values, draw); !status.isOk()) {
+  if (Status status = encode(encoded.values, draw, encoded.contracts); !status.isOk()) {
     return status;
   }
   received_.resize(framed_.size() * neighborhood.source_count);
@@ -213,7 +213,7 @@ Status Peers::meanEncoded(const Encoded& encoded, std::uint64_t draw) {
     std::copy(values.begin(), values.end(), encoded.change.begin());
     return status;
   }
-  if (Status status = encode(encoded.values, draw, true); !status.isOk()) {
+  if (Status status = encode(encoded.values, draw, encoded.contracts); !status.isOk()) {
     return status;
   }
   received_.resize(framed_.size() * static_cast<std::size_t>(size()));

@@ -56,10 +56,13 @@ class Peers {
     std::span<const float> values;
     std::span<float> own;
     std::span<double> change;
+    /// What the values decode to must come closer to them, as with error feedback: a codec that does not contract
+    /// scales down. False: an unbiased codec stays unbiased.
+    bool contracts = false;
   };
   Status mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint64_t draw);
   /// As mixEncoded(), over all ranks: change = the mean of what the ranks' values decode to, with the same bits on all
-  /// of them. A codec that does not contract scales down, as with error feedback.
+  /// of them.
   Status meanEncoded(const Encoded& encoded, std::uint64_t draw);
   /// change = sum_j w_ij (values_j - values_i), without the codec.
   Status differences(std::span<const float> values, std::span<double> change, std::uint64_t round);
@@ -87,7 +90,7 @@ class Peers {
   Peers(Channel& channel, std::shared_ptr<const Codec> codec)
       : channel_(channel), pairs_(channel), groups_(channel), codec_(std::move(codec)) {}
   Result<goss_neighborhood> neighbors(std::uint64_t round, int place) const;
-  Status encode(std::span<const float> values, std::uint64_t draw, bool feedback = false);
+  Status encode(std::span<const float> values, std::uint64_t draw, bool contracts);
   Status decode(std::span<const std::byte> framed, std::uint64_t draw, std::span<float> values);
   std::span<std::byte> scratchFor(std::size_t count);
 

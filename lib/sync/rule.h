@@ -22,7 +22,8 @@ struct Model {
   std::uint64_t step = 0;                  ///< The step that is being made, from 1.
   double lr = 1;                           ///< Learning rate of the optimizer.
   std::span<const std::size_t> sizes = {}; ///< Elements of each tensor, in the order in which they lie in x.
-  /// The caller's loss at the parameters x; null: the caller has given none.
+  /// The caller's loss at the parameters x; null: the caller has given none. A rule that has moved x for it moves it
+  /// back, also when it fails.
   const std::function<Result<double>()>* loss = nullptr;
 };
 
@@ -52,6 +53,8 @@ class Rule {
     bool groups = false;
     /// `vectors` and `scalars` of them for each round of the topology's period, those of a round behind each other.
     bool per_round = false;
+    /// It encodes vectors by Peers::mixEncoded() or meanEncoded(), for which a codec must have one phase.
+    bool encodes = false;
     /// On other ranks the state begins anew from the parameters: what was saved of it is not read.
     bool begins_anew = false;
   };

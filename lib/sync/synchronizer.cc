@@ -121,6 +121,12 @@ Status Synchronizer::connectRule() {
                                      "error feedback would add what was lost of others; give a codec without it",
                                      spec_));
   }
+  if (needs.encodes && compression_.codec != nullptr && compression_.codec->traits().multi_phase) {
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("'{}': this method encodes vectors by itself, but its codec works only inside "
+                                     "collectives that take several phases; give another codec, such as int8",
+                                     spec_));
+  }
   peers_ = peers.take();
   compressed_ = all_.get();
   compressed_->setCodec(composition_.layout.codec);
@@ -371,12 +377,17 @@ Status Synchronizer::gradients() {
     }
   }
   Status status = fetch(read);
-  if (status.isOk()) {
-    status = whole_ ? notedAlone(whole_->beforeOptimizer(step, lr_)) : noted(buckets_->finish(*gradient_channel_, lr_));
+  if (!status.isOk()) {
+    return status;
   }
-  if (status.isOk() && whole_) {
-    status = store(parameters_);
+  status = whole_ ? notedAlone(whole_->beforeOptimizer(step, lr_)) : noted(buckets_->finish(*gradient_channel_, lr_));
+  if (!status.isOk()) {
+    if (whole_ && loss_) { // the device has the parameters at which the loss was last asked for
+      (void)mirror_.store(parameters_);
+    }
+    return status;
   }
+  status = whole_ ? store(parameters_) : status;
   return status.isOk() ? store(gradients_) : status;
 }
 

@@ -182,7 +182,10 @@ Status Synchronizer::importState(std::string_view bytes) {
     clock.load(reader);
   }
   if (!fits || !reader.complete()) {
-    return invalid("the saved state is of other tensors than those registered here");
+    return invalid(
+        fmt::format("the saved state is of other tensors than those registered here, or from a version of Gossamer in "
+                    "which '{}' kept other vectors: then begin anew from the parameters, without this state",
+                    methodOf(spec_)));
   }
   if (Status status = compressed_->restoreCodecState(kept); !status.isOk()) {
     return status;

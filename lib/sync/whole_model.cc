@@ -112,6 +112,8 @@ Status WholeModel::beforeOptimizer(std::uint64_t step, double lr) {
   Status status = rule_.beforeOptimizer(peers_, model(step, lr));
   if (status.isOk()) {
     write(true);
+  } else if (loss_) { // the rule has x_ as before, but the tensors are where the loss was last asked for
+    write(false);
   }
   return status;
 }

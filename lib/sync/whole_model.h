@@ -44,7 +44,8 @@ class WholeModel {
   Status share();
   /// Local: the shared vectors become what other ranks have made of them.
   Status fetch();
-  /// Collective: makes step `step`, counted from 1. The model is copied in and out only where the rule acts.
+  /// Collective: makes step `step`, counted from 1. The model is copied in and out only where the rule acts. After an
+  /// error the tensors hold what they held before, also where the rule has looked at the loss elsewhere.
   Status beforeOptimizer(std::uint64_t step, double lr);
   Status afterOptimizer(std::uint64_t step, double lr);
   Status finish(std::uint64_t step, double lr);

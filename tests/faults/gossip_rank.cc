@@ -2,8 +2,7 @@
 // communicators of its own, until a rank is lost, and then goes on without that rank.
 //
 // Lines on standard output: "steps N N ..." every 50 ms, the number of steps that each method has made; behind a
-// failure, for each method, "failed SPEC: TEXT", or "kept on SPEC" where its steps go on without the lost rank, and
-// "went on SPEC" or "wrong SPEC: TEXT"; "end" as the last line.
+// failure, for each method, "failed SPEC: TEXT", and "went on SPEC" or "wrong SPEC: TEXT"; "end" as the last line.
 // Arguments: words, each a spec, which survivors use, too, or SPEC>SPEC: another one for the survivors. A spec that
 // begins with '+' is of a method whose ranks wait for nobody.
 #include <atomic>
@@ -14,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,7 +28,7 @@ constexpr std::size_t kElements = 256;
 constexpr int kCheckedEvery = 8;      ///< Steps between two looks at the mean of all ranks.
 constexpr std::size_t kSavedMost = 4; ///< Survivors are no more than a step or two apart.
 constexpr int kStepsAfter = 60;
-constexpr int kStepsKept = 20; ///< So many steps behind the failure of all methods that wait show that one keeps on.
+constexpr std::chrono::seconds kLongest(30); ///< After the methods that wait have failed, for the others to fail.
 
 void say(const std::string& line) {
   static std::mutex mutex;
@@ -49,8 +49,8 @@ struct Method {
   std::string spec, spec_after;
   bool waits = true; ///< Its ranks make the same steps, and keep their mean in each.
   goss_comm_t comm = nullptr;
-  goss_sync_t sync =
-      nullptr; ///< Of train(); if it went earlier, others would hear of that before they hear of the loss.
+  /// Of train(). It is kept, for others must not hear that it is destroyed before they hear of the loss.
+  goss_sync_t sync = nullptr;
   std::atomic<int> steps = 0;
   std::vector<float> x = std::vector<float>(kElements);
   std::deque<Saved> saved;
@@ -105,8 +105,8 @@ bool save(Method& method, goss_sync_t sync) {
   return true;
 }
 
-/// Steps until one fails, or until all `waiting` methods have failed and this one keeps on.
-void train(Method& method, std::atomic<int>& waiting) {
+/// Steps until one fails, as all must behind a loss: 30 s behind the failure of the `waiting` methods at the latest.
+void trainUntilFailure(Method& method, const std::atomic<int>& waiting) {
   if (!isRight(begin(method, method.spec, method.comm, &method.sync), method, "create") ||
       !isRight(goss_sync_start(method.sync), method, "start"))
     return;
@@ -114,7 +114,9 @@ void train(Method& method, std::atomic<int>& waiting) {
   spread(method.comm, method.x);
   const std::vector<double> mean = meanOf(method.comm, method.x);
   bool is_failed = false;
-  for (int kept = 0; kept < kStepsKept; kept += waiting == 0 ? 1 : 0) {
+  std::optional<std::chrono::steady_clock::time_point> end;
+  while (!end || std::chrono::steady_clock::now() < *end) {
+    if (!end && waiting == 0) end = std::chrono::steady_clock::now() + kLongest;
     if (goss_sync_gradients(sync) != GOSS_SUCCESS || goss_sync_step(sync) != GOSS_SUCCESS) {
       is_failed = true;
       break;
@@ -130,7 +132,12 @@ void train(Method& method, std::atomic<int>& waiting) {
     if (is_failed) break;
     std::this_thread::sleep_for(milliseconds(2));
   }
-  say(is_failed ? "failed " + method.spec + ": " + goss_last_error() : "kept on " + method.spec);
+  say(is_failed ? "failed " + method.spec + ": " + goss_last_error()
+                : "wrong " + method.spec + ": its steps go on without the lost rank");
+}
+
+void train(Method& method, std::atomic<int>& waiting) {
+  trainUntilFailure(method, waiting);
   waiting -= method.waits ? 1 : 0;
 }
 

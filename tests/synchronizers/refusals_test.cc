@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,42 @@ TEST(Refusals, OfErrorFeedbackWhereElementsOrPartnersChange) {
     goss_sync_t sync = nullptr;
     EXPECT_OK(goss_sync_create(comm, "noloco:codec=int8", &sync));
     EXPECT_OK(goss_sync_destroy(sync));
+  });
+}
+
+TEST(Refusals, OfCodecsInPhasesWhereTheMethodEncodesByItself) {
+  runRanks(1, [](goss_comm_t comm, int) {
+    for (const char* spec : {"choco:codec=powersgd", "dcd:codec=powersgd", "deepsqueeze:codec=powersgd",
+                             "ef21:codec=powersgd", "choco:codec=powersgd:rank=2"}) {
+      goss_sync_t sync = nullptr;
+      EXPECT_EQ(goss_sync_create(comm, spec, &sync), GOSS_ERR_UNSUPPORTED) << spec;
+      EXPECT_THAT(goss_last_error(), HasSubstr("several phases")) << spec;
+      EXPECT_EQ(sync, nullptr);
+    }
+  });
+}
+
+// Rank 1's loss is finite at the first parameters that it is asked for, and not at the second.
+TEST(Refusals, OfALossThatIsNotFiniteLeaveTheParametersAsTheyWere) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    SyncRun run(comm, "one-byte:eps=0.25");
+    struct Loss {
+      int calls = 0;
+      bool is_finite = true;
+    } asked{0, rank == 0};
+    goss_sync_loss loss = GOSS_SYNC_LOSS_INIT;
+    loss.context = &asked;
+    loss.evaluate = [](void* context) {
+      auto& one = *static_cast<Loss*>(context);
+      return ++one.calls < 2 || one.is_finite ? 1.0 : std::numeric_limits<double>::quiet_NaN();
+    };
+    EXPECT_OK(goss_sync_set_loss(run.sync(), &loss));
+    run.start();
+    const std::vector<float> before = run.parameters();
+    EXPECT_NE(goss_sync_gradients(run.sync()), GOSS_SUCCESS);
+    EXPECT_THAT(goss_last_error(), HasSubstr("rank 1's loss is not finite"));
+    EXPECT_EQ(asked.calls, 2);
+    EXPECT_EQ(run.parameters(), before);
   });
 }
 

@@ -404,5 +404,49 @@ TEST(Methods, AreListedWithTheirPapers) {
   goss_free(json);
 }
 
+// Rank 1 comes back with what it knew two steps before. The gradients stay as they are, so that what the ranks have
+// sent of them becomes the gradients, and what all keep must become their mean: what a rank has missed would lack in it
+// for ever.
+TEST(Synchronizers, ThatSendDifferencesOfGradientsAgreeOnTheirMeanAgainAfterAStepIsLost) {
+  constexpr std::size_t kCount = 16;
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    std::vector<float> x(kCount), g(kCount);
+    const auto gradient = [](int of, std::size_t i) {
+      return static_cast<float>((1 + of) * (1 + static_cast<int>(i)));
+    };
+    goss_sync_t sync = nullptr;
+    const auto begin = [&](const std::string& state) {
+      goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+      tensor.name = "x";
+      tensor.parameter = x.data();
+      tensor.gradient = g.data();
+      tensor.count = kCount;
+      ASSERT_OK(goss_sync_create(comm, "ef21:codec=topk:ratio=0.25", &sync));
+      ASSERT_OK(goss_sync_register(sync, &tensor, nullptr));
+      if (!state.empty()) ASSERT_OK(goss_sync_import(sync, state.data(), state.size()));
+      ASSERT_OK(goss_sync_start(sync));
+    };
+    const auto train = [&](int steps) {
+      for (int step = 0; step < steps; ++step) {
+        for (std::size_t i = 0; i < kCount; ++i)
+          g[i] = gradient(rank, i);
+        ASSERT_OK(goss_sync_gradients(sync));
+        ASSERT_OK(goss_sync_step(sync));
+      }
+    };
+    begin("");
+    train(1);
+    std::string state = exported(sync);
+    train(2);
+    if (rank == 0) state = exported(sync);
+    ASSERT_OK(goss_sync_destroy(sync));
+    begin(state);
+    train(8);
+    for (std::size_t i = 0; i < kCount; ++i)
+      EXPECT_EQ(g[i], (gradient(0, i) + gradient(1, i)) / 2) << "element " << i << " of rank " << rank;
+    ASSERT_OK(goss_sync_destroy(sync));
+  });
+}
+
 } // namespace
 } // namespace goss::test

@@ -1,11 +1,11 @@
 // Compressed gossip through replicas that all neighbours keep alike.
 //
 // choco: Koloskova et al., "Decentralized Deep Learning with Arbitrary Communication Compression", ICLR 2020, algorithm
-// 2, in the form of two vectors: this rank's replica x^_i, and the distance of its neighbours' from it, sum_j w_ij
-// (x^_j less x^_i). Both are kept to 48 bits: in each round x moves by gamma times the distance, so what the distance
-// has lost by rounding would move the mean of the ranks again and again. dcd: Tang et al., "Communication Compression
-// for Decentralized Training", NeurIPS 2018, algorithm 2, in which x itself is the replica; Bagua calls it low
-// precision decentralized.
+// 2, in the form of two vectors: this rank's replica x^_i, and its distance, sum_j w_ij x^_j - x^_i, from the weighted
+// mean of its neighbours' replicas and itself. Both are kept to 48 bits: in each round x moves by gamma times the
+// distance, so what the distance has lost by rounding would move the mean of the ranks again and again. dcd: Tang et
+// al., "Communication Compression for Decentralized Training", NeurIPS 2018, algorithm 2, in which x itself is the
+// replica; Bagua calls it low precision decentralized.
 #include <algorithm>
 #include <array>
 
@@ -22,7 +22,7 @@ constexpr std::array kDcdParameters = {kRingParameter, kCodecParameter};
 
 constexpr std::size_t kVectorsOfARound = 4;
 
-/// Each round of the topology's period has a replica and a difference of its own, which only its exchanges move: so
+/// Each round of the topology's period has a replica and a distance of its own, which only its exchanges move: so
 /// they are right although neighbours and weights change from round to round. Scalars: the replicas' versions, which
 /// grow with each difference that a rank sends.
 class Replicas : public Rule {
@@ -35,7 +35,7 @@ class Replicas : public Rule {
     needs.scalars = 1;
     needs.topology = topology_;
     needs.properties = {GOSS_TOPOLOGY_DOUBLY_STOCHASTIC};
-    needs.per_round = needs.begins_anew = true;
+    needs.per_round = needs.begins_anew = needs.encodes = true;
     return needs;
   }
   /// All ranks begin with the same parameters, so that no replica differs from another.
@@ -89,12 +89,12 @@ class Replicas : public Rule {
   /// What this rank keeps for the round of the current step.
   static Pair pairOf(const Peers& peers, const Model& model) { return pairOfRound(model, roundOf(peers, model)); }
 
-  /// Sends `difference`, encoded, and moves the replica and its distance.
-  static Status send(Peers& peers, const Model& model, std::span<const float> difference) {
+  /// Sends `difference`, encoded, and moves the replica and its distance. `contracts`: see Peers::Encoded.
+  static Status send(Peers& peers, const Model& model, std::span<const float> difference, bool contracts) {
     std::vector<float> own(difference.size());
     std::vector<double> change(difference.size());
     const std::size_t round = roundOf(peers, model);
-    if (Status status = peers.mixEncoded({difference, own, change}, round, model.step); !status.isOk()) {
+    if (Status status = peers.mixEncoded({difference, own, change, contracts}, round, model.step); !status.isOk()) {
       return status;
     }
     const Pair pair = pairOfRound(model, round);
@@ -128,7 +128,7 @@ class Choco : public Replicas {
     for (std::size_t i = 0; i < difference.size(); ++i) {
       difference[i] = static_cast<float>(static_cast<double>(model.x[i]) - pair.replica.at(i));
     }
-    Status status = send(peers, model, difference);
+    Status status = send(peers, model, difference, true);
     for (std::size_t i = 0; status.isOk() && i < difference.size(); ++i) {
       model.x[i] = static_cast<float>(static_cast<double>(model.x[i]) + gamma_ * pair.distance.at(i));
     }
@@ -156,7 +156,7 @@ class Dcd : public Replicas {
     for (std::size_t i = 0; i < difference.size(); ++i) { // sum_j w_ij x^_j - lr g - x^_i, with x = x^_i - lr g
       difference[i] = static_cast<float>(pair.distance.at(i) + (static_cast<double>(model.x[i]) - pair.replica.at(i)));
     }
-    Status status = send(peers, model, difference);
+    Status status = send(peers, model, difference, false); // whose codecs are unbiased
     std::copy(pair.replica.high.begin(), pair.replica.high.end(), model.x.begin());
     return status;
   }

@@ -15,7 +15,14 @@ class DeepSqueeze : public Rule {
  public:
   DeepSqueeze(std::string topology, double gamma) : topology_(std::move(topology)), gamma_(gamma) {}
 
-  [[nodiscard]] Needs needs() const override { return {1, false, false, topology_, {GOSS_TOPOLOGY_DOUBLY_STOCHASTIC}}; }
+  [[nodiscard]] Needs needs() const override {
+    Needs needs;
+    needs.vectors = 1;
+    needs.topology = topology_;
+    needs.properties = {GOSS_TOPOLOGY_DOUBLY_STOCHASTIC};
+    needs.encodes = true;
+    return needs;
+  }
 
   [[nodiscard]] bool actsAfter(std::uint64_t) const override { return true; }
   Status afterOptimizer(Peers& peers, const Model& model) const override {
@@ -25,7 +32,7 @@ class DeepSqueeze : public Rule {
     for (std::size_t i = 0; i < lost.size(); ++i) {
       sent[i] += model.x[i];
     }
-    if (Status status = peers.mixEncoded({sent, own, change}, model.step - 1, model.step); !status.isOk()) {
+    if (Status status = peers.mixEncoded({sent, own, change, true}, model.step - 1, model.step); !status.isOk()) {
       return status;
     }
     for (std::size_t i = 0; i < lost.size(); ++i) {
