@@ -5,7 +5,8 @@
 
 For each text and size: each method runs with as many learning rates from a warm start of seed 1; the best of them runs with two more
 seeds. Then each method runs at its best rate for as many steps as fit, over 50 Mbit/s, into the time in which DiLoCo with H = 50 makes
-all steps: a step takes as long as it computed, and its bytes their time on the line. WORK keeps the record of each run, so that a sweep
+all steps: a step takes as long as it computed, and then its bytes their time on the line; a method that computes while its bytes are under
+way takes the longer of both. WORK keeps the record of each run, so that a sweep
 that was stopped goes on. The tables, and what follows from them, go to standard output.
 """
 import argparse
@@ -35,6 +36,7 @@ METHODS = {
     "co2": ("--sync co2:h=50", "adamw", None), "cocktail": ("--sync cocktail:tau=0", "adamw", None), "demo": ("--sync demo", "signs", 1),
 }
 WORKERS = {"diloco-50-2-workers": 2}
+OVERLAPPING = {"streaming-tau5", "eager", "co2"}  # the exchange of a period is under way while the next computes
 SEEDS = [1, 2, 3]
 
 
@@ -43,7 +45,7 @@ class Sweep:
 
     def __init__(self, args, text, size):
         self.args, self.text, self.size = args, text, size
-        self.folder = args.work / f"{text}-{size}"
+        self.folder = args.work / f"{text}-{size}{'-quick' if args.quick else ''}"
         self.folder.mkdir(parents=True, exist_ok=True)
         micro = 1 if args.quick else 8
         model = "--layers 2 --channels 16 --heads 2 --context 16" if args.quick else SIZES[size]
@@ -63,21 +65,24 @@ class Sweep:
         return f" --data {file}"
 
     def run(self, name, workers, steps, seed, flags, saves=False):
-        """The record of a run, which goes on from the warm start of its seed unless it is one; made unless it is there."""
+        """The record of a run, which goes on from the warm start of its seed unless it is one; made unless it is there, of the same command."""
         record, saved = self.folder / name, self.folder / f"{name}.checkpoint"
-        if not (record / "run.json").exists():
+        command = ["mpirun", "-np", str(workers), str(self.args.program), *self.flags, "--steps", str(steps), "--seed", str(seed), "--resume",
+                   "--checkpoint", str(saved), "--run", str(record), *flags.split()]
+        made_by = record / "command"
+        if not (record / "run.json").exists() or not made_by.exists() or made_by.read_text() != " ".join(command):
             print(f"{self.folder.name} {name}", file=sys.stderr, flush=True)
             shutil.rmtree(saved, ignore_errors=True)
             if not saves:
                 shutil.copytree(self.folder / f"warm-{seed}.checkpoint", saved)
-            done = subprocess.run(["mpirun", "-np", str(workers), str(self.args.program), *self.flags, "--steps", str(steps), "--seed", str(seed), "--resume",
-                                   "--checkpoint", str(saved), "--run", str(record), *flags.split()],
-                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            made_by.unlink(missing_ok=True)
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
             if done.returncode != 0 and "not finite" in done.stdout + done.stderr:
                 record.mkdir(exist_ok=True)
                 (record / "run.json").write_text('{"validation": [[0, Infinity]], "wire_bytes": 0, "edge_bytes": 0, "step_seconds": [1]}')
             elif done.returncode != 0:
                 sys.exit(f"{name}: status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            made_by.write_text(" ".join(command))
             if not saves:
                 shutil.rmtree(saved)
         return json.loads((record / "run.json").read_text())
@@ -99,20 +104,22 @@ class Sweep:
         best = min(rates, key=lambda rate: loss_of(cards[rate]))
         losses = [loss_of(cards[best])] + [loss_of(self.at(method, best, seed, self.steps)) for seed in (SEEDS[1:2] if self.args.quick else SEEDS[1:])]
         edge = best in (rates[0], rates[-1])
-        return {"rate": best, "losses": losses, "edge": edge, "step_s": step_seconds(cards[best]), "bytes": step_bytes(cards[best])}
+        return {"rate": best, "losses": losses, "edge": edge, "step_s": step_seconds(cards[best], method in OVERLAPPING), "bytes": step_bytes(cards[best])}
 
 
 def loss_of(card):
-    return card["validation"][-1][1]
+    loss = card["validation"][-1][1]
+    return float("inf") if loss is None else loss  # JSON has no other word for a loss that is not finite
 
 
 def step_bytes(card):
     return (card["wire_bytes"] - card["edge_bytes"]) / len(card["step_seconds"])
 
 
-def step_seconds(card):
-    """Of computation, and of the line."""
-    return sum(card["step_seconds"]) / len(card["step_seconds"]) + step_bytes(card) / LINE_BYTES_PER_S
+def step_seconds(card, overlaps):
+    """Of computation, and of the line, which a method that overlaps them uses at the same time."""
+    parts = sum(card["step_seconds"]) / len(card["step_seconds"]), step_bytes(card) / LINE_BYTES_PER_S
+    return max(parts) if overlaps else sum(parts)
 
 
 def spread(losses):
@@ -135,7 +142,9 @@ def equal_time(sweep, tuned):
     time = (sweep.steps - sweep.warm) * line["step_s"]
     rows = [f"Over 50 Mbit/s, {time:.0f} s behind the warm start:", "", "| method | steps | validation |", "|---|---|---|"]
     for method, result in tuned.items():
-        steps = max(1, min(sweep.steps - sweep.warm, int(time / result["step_s"])))
+        steps = max(1, int(time / result["step_s"]))
+        if sweep.args.quick:
+            steps = min(steps, 2 * (sweep.steps - sweep.warm))
         card = sweep.at(method, result["rate"], SEEDS[0], sweep.warm + steps)
         rows.append(f"| `{METHODS[method][0]}` | {steps} | {loss_of(card):.4f} |")
     return rows
