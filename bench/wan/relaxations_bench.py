@@ -57,7 +57,7 @@ def train_here(args, spec, flags):
 
 
 def all_methods(args):
-    print(f"`mpirun -np {RANKS} goss-train {MODEL} --batch {2 * RANKS} --steps {args.steps} --sync ...`\n")
+    print(f"`mpirun -np {RANKS} goss-train {MODEL} --batch {2 * RANKS} --steps {args.steps} --sync ...`; bold: not held\n")
     print("| `--sync` | validation | to `ddp` | expected | sent by rank 0, MB | less than `ddp` | expected | seconds |\n|---|---|---|---|---|---|---|---|")
     base = None
     for spec, (flags, most, least) in METHODS.items():
@@ -67,7 +67,7 @@ def all_methods(args):
         loss, sent = card["validation"][-1][1], card["wire_bytes"] - card["edge_bytes"]
         base = base or (loss, sent)
         above, factor = 100 * (loss / base[0] - 1), base[1] / sent if sent else float("inf")
-        held = lambda expected, holds: "-" if expected is None else f"{expected:g}, {'held' if holds else 'NOT held'}"
+        held = lambda expected, holds: "-" if expected is None else f"{expected:g}" if holds else f"**{expected:g}**"
         print(f"| `{spec}` {flags and f'`{flags}`'} | {loss:.4f} | {above:+.1f} % | {held(most, most is None or above <= most)} | {sent / 1e6:.2f} | "
               f"{factor:.1f} | {held(least, least is None or factor >= 0.99 * least)} | {sum(card['step_seconds']):.1f} |", flush=True)
 
@@ -90,7 +90,7 @@ def train_apart(args, spec, network):
 
 def all_networks(args):
     names = list(BAGUA)
-    print(f"Tokens/s; {HOSTS} emulated hosts of a rank each, `goss-train {MODEL} --batch {2 * HOSTS} --steps {args.steps}`.\n")
+    print(f"Tokens/s; {HOSTS} emulated hosts of a rank each, as above but `--batch {2 * HOSTS} --steps {args.steps}`.\n")
     print("| network | " + " | ".join(f"{name} `{BAGUA[name]}`" for name in names) + " | fastest |\n" + "|---" * (len(names) + 2) + "|")
     winners = []
     for network, title in NETWORKS.items():
