@@ -29,6 +29,8 @@ RunCard someCard() {
   card.setup_bytes = 1 << 19;
   card.checkpoint_bytes = 7;
   card.message_bytes = 9;
+  card.checkpoint_bytes_received = 11;
+  card.message_bytes_received = 13;
   card.waited_s = 0.5;
   return card;
 }
@@ -50,6 +52,8 @@ TEST(RunCard, ComesBackFromItsFileAsItWas) {
   EXPECT_EQ(read.setup_bytes, card.setup_bytes);
   EXPECT_EQ(read.checkpoint_bytes, card.checkpoint_bytes);
   EXPECT_EQ(read.message_bytes, card.message_bytes);
+  EXPECT_EQ(read.checkpoint_bytes_received, card.checkpoint_bytes_received);
+  EXPECT_EQ(read.message_bytes_received, card.message_bytes_received);
   EXPECT_EQ(read.waited_s, card.waited_s);
   EXPECT_EQ(read.tokensPerSecond(), 150);
   EXPECT_EQ(read.utilisation(), 0.75);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The bytes that goss-train reports are those that rank 0's network interface counts, whatever the ranks exchange.
+# The bytes that goss-train reports are those that rank 0's network interface counts, whatever the ranks exchange. What two
+# ranks receive for the synchronizer is as much as they send, so that the bytes received are compared, too.
 #   bytes_test.sh PATH_OF_goss-train
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
@@ -20,24 +21,29 @@ done
 cd "$scratch" || exit 1
 seq 1 30000 >text
 export WORLD_SIZE=2 MASTER_ADDR=10.79.0.1 MASTER_PORT=29500 GOSS_TRANSPORT=tcp
-counted() { ip netns exec "gb$$-0" cat "/sys/class/net/gb$$a/statistics/tx_bytes"; }
+counted() { ip netns exec "gb$$-0" cat "/sys/class/net/gb$$a/statistics/$1_bytes"; } # tx or rx
 
-# compare WHAT FLAG...: a run of two ranks; $report and $counted are what rank 0 and its interface say that it sent.
+# sum KEY...: of run/run.json.
+sum() { python3 -c 'import json, sys; c = json.load(open("run/run.json")); print(sum(c[key] for key in sys.argv[1:]))' "$@"; }
+# compare WHAT FLAG...: a run of two ranks; what rank 0 and its interface say that it sent and received.
 compare() {
-  local what=$1 before rank
+  local what=$1 sent received rank
   shift
   rm -rf run saved
-  before=$(counted)
+  sent=$(counted tx) received=$(counted rx)
   for rank in 1 0; do
     RANK=$rank timeout 60 ip netns exec "gb$$-$rank" "$train" --data text --layers 2 --channels 64 --heads 2 --context 16 --batch 4 \
       --steps 24 --warmup 2 --val-every 0 --val-samples 4 --sample 0 --checkpoint saved --checkpoint-every 8 --run run "$@" \
       >"$rank.log" 2>&1 &
   done
   await_both
-  counted=$(($(counted) - before))
-  report=$(python3 -c 'import json; c = json.load(open("run/run.json")); print(c["wire_bytes"] + c["checkpoint_bytes"] + c["message_bytes"])')
-  echo "$what: $report bytes reported, $counted counted"
-  check "$what: all bytes are in the report" between "$(awk "BEGIN { print 0.98 * $counted }")" "$report" "$(awk "BEGIN { print 1.02 * $counted }")"
+  agree "$what: bytes sent" "$(sum wire_bytes checkpoint_bytes message_bytes)" $(($(counted tx) - sent))
+  agree "$what: bytes received" "$(sum wire_bytes checkpoint_bytes_received message_bytes_received)" $(($(counted rx) - received))
+}
+# agree WHAT REPORTED COUNTED: to 2 %.
+agree() {
+  echo "$1: $2 reported, $3 counted"
+  check "$1 are in the report" between "$(awk "BEGIN { print 0.98 * $3 }")" "$2" "$(awk "BEGIN { print 1.02 * $3 }")"
 }
 await_both() {
   wait %1 && wait %2 || { echo "FAIL a run"; tail -n 5 ./*.log; exit 1; }
@@ -45,4 +51,7 @@ await_both() {
 
 compare "gradients in every step" --sync ddp
 compare "differences, and checkpoints of ranks that differ" --sync diloco:h=7
+# Rank 0 receives the other rank's moments, two vectors of float32, for each of 3 checkpoints; layers alone have 12 C^2 parameters.
+least=$((3 * 2 * 4 * 2 * 12 * 64 * 64))
+check "rank 0 receives at least $least bytes for checkpoints: $(sum checkpoint_bytes_received)" [ "$(sum checkpoint_bytes_received)" -ge "$least" ]
 finish

@@ -14,7 +14,8 @@ TrainingLoop::TrainingLoop(StepEngine& engine)
       run_(engine.run()),
       prompt_(promptTokens(run_.options.prompt, run_.data, run_.options.model)),
       checkpoints_(run_.options, engine.table(), run_.group, run_.report) {
-  const RunCheckpoints::Start start = checkpoints_.start(run_.settings, engine_.sync(), engine_.grid());
+  const RunCheckpoints::Start start =
+      countedForCheckpoints([&] { return checkpoints_.start(run_.settings, engine_.sync(), engine_.grid()); });
   run_.step = start.step;
   engine_.start(start);
   engine_.noteStart();
@@ -66,9 +67,7 @@ void TrainingLoop::validate() {
 
 void TrainingLoop::saveCheckpoint() {
   if (!checkpoints_.isDue(run_.step)) return;
-  const std::uint64_t before = run_.group.bytesSent();
-  TrainingState state = engine_.stateToSave(checkpoints_);
-  run_.card.checkpoint_bytes += run_.group.bytesSent() - before;
+  TrainingState state = countedForCheckpoints([&] { return engine_.stateToSave(checkpoints_); });
   checkpoints_.save(run_.step, std::move(state));
 }
 
@@ -98,6 +97,7 @@ void TrainingLoop::finishCard() {
   card.first_step = run_.step - card.losses.size();
   card.tokens_per_step = run_.options.batch * run_.options.model.context;
   card.message_bytes = run_.group.bytesSent() - card.checkpoint_bytes;
+  card.message_bytes_received = run_.group.bytesReceived() - card.checkpoint_bytes_received;
   engine_.describe();
   run_.report.note(summarize(card));
   if (const std::string warning = engine_.warning(); !warning.empty()) run_.report.note(warning);

@@ -23,6 +23,15 @@ class TrainingLoop {
   [[nodiscard]] const std::vector<double>& lossHistory() const { return run_.card.losses; }
 
  private:
+  /// What `exchange` returns; the card gets its bytes as those of checkpoints.
+  template <typename Exchange>
+  auto countedForCheckpoints(const Exchange& exchange) {
+    const std::uint64_t sent = run_.group.bytesSent(), received = run_.group.bytesReceived();
+    auto result = exchange();
+    run_.card.checkpoint_bytes += run_.group.bytesSent() - sent;
+    run_.card.checkpoint_bytes_received += run_.group.bytesReceived() - received;
+    return result;
+  }
   void trainAll();
   bool trainStep();
   void validate();

@@ -59,11 +59,11 @@ void DataParallel::move(void* data, std::size_t bytes, int peer, Direction direc
                   : goss_recv(comm_, data, bytes, GOSS_UINT8, other, kTag, nullptr, nullptr));
 }
 
-std::uint64_t DataParallel::bytesSent() const {
+goss_counters DataParallel::counters() const {
   goss_counters counters{};
   counters.size = sizeof counters;
   check(goss_comm_counters(comm_, &counters));
-  return counters.wire_bytes_sent;
+  return counters;
 }
 
 std::shared_ptr<Replicas> DataParallel::synchronize(const std::string& spec) {

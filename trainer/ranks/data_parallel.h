@@ -30,11 +30,13 @@ class DataParallel : public Group {
   bool allEqual(std::uint64_t value) override;
   void barrier() override;
   void move(void* data, std::size_t bytes, int peer, Direction direction) override;
-  [[nodiscard]] std::uint64_t bytesSent() const override;
+  [[nodiscard]] std::uint64_t bytesSent() const override { return counters().wire_bytes_sent; }
+  [[nodiscard]] std::uint64_t bytesReceived() const override { return counters().wire_bytes_received; }
   std::shared_ptr<Replicas> synchronize(const std::string& spec) override;
   void abort(const std::string& reason) noexcept override;
 
  private:
+  [[nodiscard]] goss_counters counters() const;
   struct StartedSum {
     std::vector<double> values; // lent until the request is done or the communicator is destroyed
     goss_request_t request = nullptr;

@@ -15,8 +15,8 @@
 
 namespace goss::trainer {
 
-/// All calls but rank, size, bytesSent and abort are collective: every rank makes them in the same order with the same
-/// counts. Buffers are host memory. Failures throw Error with the library's text. One thread.
+/// All calls but rank, size, bytesSent, bytesReceived and abort are collective: every rank makes them in the same order
+/// with the same counts. Buffers are host memory. Failures throw Error with the library's text. One thread.
 class Group {
  public:
   virtual ~Group() = default;
@@ -53,6 +53,8 @@ class Group {
   virtual std::shared_ptr<Replicas> synchronize(const std::string& spec) = 0;
   /// Local: bytes that this rank's calls have sent to other ranks so far, without those of its Replicas.
   [[nodiscard]] virtual std::uint64_t bytesSent() const { return 0; }
+  /// Local: likewise those that it has received.
+  [[nodiscard]] virtual std::uint64_t bytesReceived() const { return 0; }
   /// Local: makes the pending and later calls of every rank fail with `reason`, those of its Replicas included.
   virtual void abort(const std::string& reason) noexcept = 0;
 

@@ -76,11 +76,13 @@ std::string summarize(const RunCard& card) {
       "run: {} steps on {} rank{} in {:.1f} s, {:.0f} tok/s; loss {}, validation {}\n"
       "sync: {}; {:.2f} MiB exchanged, {:.2f} MiB sent by rank 0 and {:.2f} MiB at the start and end; {:.0f} % of the "
       "time not waiting for others\n"
-      "beside it rank 0 sent {:.2f} MiB for checkpoints, and {:.2f} MiB of losses and agreements",
+      "beside the synchronizer rank 0 sent {:.2f} MiB and received {:.2f} MiB for checkpoints, and sent {:.2f} MiB of "
+      "losses and agreements",
       card.losses.size(), card.ranks, card.ranks == 1 ? "" : "s", card.seconds(), card.tokensPerSecond(),
       card.losses.empty() ? "-" : fmt::format("{:.4f}", card.losses.back()), lastValidation(card), card.sync,
       mib(card.exchanged_bytes), mib(card.wire_bytes - card.setup_bytes), mib(card.setup_bytes),
-      100 * card.utilisation(), mib(card.checkpoint_bytes), mib(card.message_bytes));
+      100 * card.utilisation(), mib(card.checkpoint_bytes), mib(card.checkpoint_bytes_received),
+      mib(card.message_bytes));
 }
 
 void writeRun(const std::string& directory, const RunCard& card) {
@@ -102,6 +104,8 @@ void writeRun(const std::string& directory, const RunCard& card) {
                      {"edge_bytes", card.setup_bytes}, // the key of records that exist
                      {"checkpoint_bytes", card.checkpoint_bytes},
                      {"message_bytes", card.message_bytes},
+                     {"checkpoint_bytes_received", card.checkpoint_bytes_received},
+                     {"message_bytes_received", card.message_bytes_received},
                      {"waited_s", card.waited_s},
                      {"tokens_per_s", card.tokensPerSecond()},
                      {"utilisation", card.utilisation()}};
@@ -127,9 +131,11 @@ RunCard readRun(const std::string& directory) {
     card.validation = json.at("validation").get<std::vector<std::pair<std::size_t, double>>>();
     card.exchanged_bytes = json.at("exchanged_bytes");
     card.wire_bytes = json.at("wire_bytes");
-    card.setup_bytes = json.value("edge_bytes", std::uint64_t{0});            // older records do not separate them
-    card.checkpoint_bytes = json.value("checkpoint_bytes", std::uint64_t{0}); // nor count these
+    card.setup_bytes = json.value("edge_bytes", std::uint64_t{0}); // records from before it lack a key: 0
+    card.checkpoint_bytes = json.value("checkpoint_bytes", std::uint64_t{0});
     card.message_bytes = json.value("message_bytes", std::uint64_t{0});
+    card.checkpoint_bytes_received = json.value("checkpoint_bytes_received", std::uint64_t{0});
+    card.message_bytes_received = json.value("message_bytes_received", std::uint64_t{0});
     if (card.setup_bytes > card.wire_bytes) fail("edge_bytes is more than wire_bytes");
     card.waited_s = json.at("waited_s");
     if (card.losses.size() != card.step_seconds.size()) fail("losses and step_seconds have different lengths");

@@ -24,9 +24,12 @@ struct RunCard {
   // Bytes that the process has sent are the sum of wire_bytes, checkpoint_bytes and message_bytes.
   std::uint64_t wire_bytes = 0;       // of the synchronizer, and of a pipeline's stages
   std::uint64_t setup_bytes = 0;      // of wire_bytes: of the start and the end, apart from the steps
-  std::uint64_t checkpoint_bytes = 0; // for saving checkpoints
-  std::uint64_t message_bytes = 0;    // losses, validations, agreements, and the state with which a run begins
-  double waited_s = 0;                // time waited for other ranks
+  std::uint64_t checkpoint_bytes = 0; // of checkpoints: the state with which a run begins, and what saving takes
+  std::uint64_t message_bytes = 0;    // losses, validations, agreements
+  // Bytes that the process has received, but those of the synchronizer and of stages, are the sum of these.
+  std::uint64_t checkpoint_bytes_received = 0; // most of them: rank 0 saves
+  std::uint64_t message_bytes_received = 0;
+  double waited_s = 0; // time waited for other ranks
 
   [[nodiscard]] double seconds() const;
   [[nodiscard]] double tokensPerSecond() const;
