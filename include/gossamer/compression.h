@@ -20,7 +20,7 @@ GOSS_API goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, siz
 /// Local, on all ranks or none. Replaces that state by one that goss_codec_state_export wrote on the same rank of as
 /// many ranks.
 /// Errors: GOSS_ERR_PROTOCOL for other bytes; GOSS_ERR_INVALID_ARGUMENT while an operation with a codec that works in
-/// phases is pending. Nothing has changed then.
+/// phases is pending. Nothing has changed then. Waits, as the next two, for calls on GPU buffers that use the state.
 GOSS_API goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t size);
 
 /// Local. Copies what "+ef" keeps of this rank's own contributions to a tensor: values[0..count-1], what encodings of

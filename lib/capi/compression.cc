@@ -1,6 +1,10 @@
 // Error feedback in checkpoints, codecs of the caller's own, and what the planner makes of a codec.
 #include <fmt/format.h>
 
+#include <chrono>
+#include <string>
+#include <thread>
+
 #include "builtins/builtins.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
@@ -20,6 +24,28 @@ Status pending(const char* function) {
   return invalid(std::string(function) + ": an all_reduce with a codec that works in phases is pending; wait for it");
 }
 
+/// Enters the engine when all that error feedback keeps of the tensor (0: of all) lies in the host's memory, which it
+/// does not while calls keep it on GPUs. Not where the communicator has failed: nothing can be read then.
+template <typename Body>
+Status withState(const char* function, goss_comm_t comm, uint64_t tensor, Body body) {
+  goss::Communicator& communicator = *comm->communicator;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(communicator.defaultTimeoutMs());
+  while (true) {
+    {
+      auto lock = communicator.engine().enter();
+      if (!communicator.operations().asyncError().isOk()) return body(communicator);
+      const goss::Result<bool> home = communicator.deviceFeedback().bringHome(tensor);
+      if (!home.isOk()) return home.status();
+      if (home.value()) return body(communicator);
+    }
+    if (std::chrono::steady_clock::now() > end)
+      return Status::error(GOSS_ERR_TIMEOUT, fmt::format("{}: a call on GPU buffers that uses the state has not ended, "
+                                                         "or its GPU has not copied the state; wait for the call first",
+                                                         function));
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
 } // namespace
 
 extern "C" {
@@ -30,14 +56,15 @@ goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size
     if (bytes == nullptr || size == nullptr) {
       return invalid("goss_codec_state_export: bytes and size must not be NULL");
     }
-    auto lock = comm->communicator->engine().enter();
-    if (const Status& failure = comm->communicator->operations().asyncError(); !failure.isOk()) return failure;
-    const std::string state = comm->communicator->references().exportAll();
-    void* copy = copyForCaller(state);
-    if (copy == nullptr) return Status::error(GOSS_ERR_RESOURCE, "goss_codec_state_export: out of memory");
-    *bytes = copy;
-    *size = state.size();
-    return Status::ok();
+    return withState("goss_codec_state_export", comm, 0, [&](goss::Communicator& communicator) GOSS_ON_LOOP -> Status {
+      if (const Status& failure = communicator.operations().asyncError(); !failure.isOk()) return failure;
+      const std::string state = communicator.deviceFeedback().references().exportAll();
+      void* copy = copyForCaller(state);
+      if (copy == nullptr) return Status::error(GOSS_ERR_RESOURCE, "goss_codec_state_export: out of memory");
+      *bytes = copy;
+      *size = state.size();
+      return Status::ok();
+    });
   });
 }
 
@@ -45,9 +72,10 @@ goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t 
   return guarded("goss_codec_state_import", [&]() -> Status {
     if (Status status = checkComm("goss_codec_state_import", comm); !status.isOk()) return status;
     if (bytes == nullptr) return invalid("goss_codec_state_import: bytes must not be NULL");
-    auto lock = comm->communicator->engine().enter();
-    if (goss::holdsTensorOnLoop(comm->communicator->operations(), 0)) return pending("goss_codec_state_import");
-    return comm->communicator->references().importAll({static_cast<const char*>(bytes), size});
+    return withState("goss_codec_state_import", comm, 0, [&](goss::Communicator& communicator) GOSS_ON_LOOP -> Status {
+      if (goss::holdsTensorOnLoop(communicator.operations(), 0)) return pending("goss_codec_state_import");
+      return communicator.deviceFeedback().references().importAll({static_cast<const char*>(bytes), size});
+    });
   });
 }
 
@@ -57,11 +85,13 @@ goss_status goss_codec_state_read(goss_comm_t comm, uint64_t tensor, float* valu
     if (values == nullptr && count > 0) return invalid("goss_codec_state_read: values must not be NULL");
     if (tensor == 0)
       return invalid("goss_codec_state_read: tensor 0 keeps nothing; give the one of goss_options.tensor");
-    auto lock = comm->communicator->engine().enter();
-    if (const Status& failure = comm->communicator->operations().asyncError(); !failure.isOk()) return failure;
-    if (goss::holdsTensorOnLoop(comm->communicator->operations(), tensor)) return pending("goss_codec_state_read");
-    comm->communicator->references().read({tensor, goss::ReferenceRole::worker, 0}, 0, {values, count});
-    return Status::ok();
+    return withState(
+        "goss_codec_state_read", comm, tensor, [&](goss::Communicator& communicator) GOSS_ON_LOOP -> Status {
+          if (const Status& failure = communicator.operations().asyncError(); !failure.isOk()) return failure;
+          if (goss::holdsTensorOnLoop(communicator.operations(), tensor)) return pending("goss_codec_state_read");
+          communicator.deviceFeedback().references().read({tensor, goss::ReferenceRole::worker, 0}, 0, {values, count});
+          return Status::ok();
+        });
   });
 }
 
@@ -70,15 +100,19 @@ goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor) {
     if (Status status = checkComm("goss_codec_state_reset", comm); !status.isOk()) return status;
     goss::ReferenceStore::Filter filter;
     if (tensor != 0) filter.tensor = tensor;
-    auto lock = comm->communicator->engine().enter();
-    if (goss::holdsTensorOnLoop(comm->communicator->operations(), tensor)) return pending("goss_codec_state_reset");
-    // The roles of error feedback; positions in random streams and PowerSGD's factors must stay the same on all ranks.
-    using Role = goss::ReferenceRole;
-    for (const Role role : {Role::worker, Role::server, Role::momentum, Role::velocity}) {
-      filter.role = role;
-      comm->communicator->references().reset(filter);
-    }
-    return Status::ok();
+    return withState("goss_codec_state_reset", comm, tensor,
+                     [&](goss::Communicator& communicator) GOSS_ON_LOOP -> Status {
+                       if (goss::holdsTensorOnLoop(communicator.operations(), tensor))
+                         return pending("goss_codec_state_reset");
+                       // The roles of error feedback; positions in random streams and PowerSGD's factors must stay the
+                       // same on all ranks.
+                       using Role = goss::ReferenceRole;
+                       for (const Role role : {Role::worker, Role::server, Role::momentum, Role::velocity}) {
+                         filter.role = role;
+                         communicator.deviceFeedback().references().reset(filter);
+                       }
+                       return Status::ok();
+                     });
   });
 }
 

@@ -77,8 +77,8 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   [[nodiscard]] Requests& requests() { return requests_; }
   /// Under the engine's lock.
   [[nodiscard]] OperationTable& operations() GOSS_ON_LOOP { return operations_; }
-  /// What error feedback keeps. Under the engine's lock.
-  [[nodiscard]] ReferenceStore& references() GOSS_ON_LOOP { return references_; }
+  /// What error feedback keeps in memory of GPUs and of the host. Under the engine's lock.
+  [[nodiscard]] DeviceFeedback& deviceFeedback() GOSS_ON_LOOP { return device_feedback_; }
 
   /// As goss_comm_event_fd.
   Result<int> eventFd();
@@ -111,6 +111,7 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   // Each part refers to those before it. Guarded by the engine's lock where they do not take it themselves.
   const std::unique_ptr<BoardChannel> boards_; ///< Null where the ranks do not map each other's boards.
   ReferenceStore references_;
+  DeviceFeedback device_feedback_{references_};
   OperationTable operations_;
   const Peers peers_;
   FailureDetector detector_;

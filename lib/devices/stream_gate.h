@@ -45,6 +45,9 @@ class StreamGate {
   /// Before anything is enqueued: nothing comes out of the call, so the stream does not wait for it.
   void letPass() { waits_ = false; }
 
+  /// What the stream uses besides, until it has passed the call.
+  void keep(std::shared_ptr<const void> used) { used_ = std::move(used); }
+
   /// Enqueues a phase of a fragment; called in the order of the stream.
   using Work = std::function<Status(DeviceQueue& queue, std::uint32_t fragment, std::uint32_t phase)>;
   /// Enqueues the first part: the fragments that fit the slots arrive. By the caller's thread, without the
@@ -86,6 +89,7 @@ class StreamGate {
   std::uint32_t gates_ = 1;
   bool waits_ = true;
   bool ends_ = false; ///< end_ was recorded.
+  std::shared_ptr<const void> used_;
   std::vector<BlockPool::Lease> slots_;
   std::vector<BlockPool::Lease> memory_; ///< By slot.
   BlockPool::Lease flags_; ///< For each slot at how many gates the stream has come, and how many are open.

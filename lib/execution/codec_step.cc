@@ -65,6 +65,27 @@ CodecStep describeCodecStep(const StepContext& context, const Step& step) {
   return job;
 }
 
+bool keepsFeedback(const Schedule& schedule, const CodecPair& codecs, const Step& step) {
+  if (step.kind != StepKind::encode) return false;
+  const std::span<const Slot> sources = schedule.slotsOf(step.sources);
+  const bool own = sources.size() == 1 && sources[0].space != Space::payload;
+  return step.finishes ? codecs.result.feedback.server : own && codecs.contribution.feedback.worker;
+}
+
+FeedbackPlace feedbackPlaceOf(const StepContext& context, const Step& step) {
+  const Call& call = context.call;
+  const Slot result = context.schedule.slotsOf(step.targets)[0];
+  FeedbackPlace place;
+  place.tensor = call.tensor;
+  // Each block of an all_to_all is a tensor of its own.
+  if (schedule::exchangesBlocks(call.collective))
+    place.id = context.schedule.chunkLike(context.schedule.slotsOf(step.sources)[0]);
+  place.range = {tensorOffset(context, result), context.layout.extentOf(result).count_elems};
+  place.server = step.finishes;
+  place.draw = context.draw;
+  return place;
+}
+
 const Compression& compressionOf(const CodecPair& codecs, bool result) {
   return result ? codecs.result : codecs.contribution;
 }

@@ -42,6 +42,13 @@ struct StepContext {
 /// The members that do not depend on where slots lie: all but base, payloads, target, out and kept.
 CodecStep describeCodecStep(const StepContext& context, const Step& step);
 
+/// Whether the step keeps feedback. A partial sum that is encoded on its way has none: no rank could compensate the
+/// loss.
+bool keepsFeedback(const Schedule& schedule, const CodecPair& codecs, const Step& step);
+
+/// Whose loss a step that keepsFeedback() keeps.
+FeedbackPlace feedbackPlaceOf(const StepContext& context, const Step& step);
+
 /// The codec that a payload slot's bytes belong to.
 const Compression& compressionOf(const CodecPair& codecs, bool result);
 

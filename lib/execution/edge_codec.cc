@@ -31,8 +31,9 @@ bool makesNan(const Codec& codec) {
 } // namespace
 
 std::string_view whyStaged(const CodecPair& codecs) {
-  if (codecs.feedback()) return "error feedback is kept in host memory";
   for (const Compression* one : {&codecs.contribution, &codecs.result}) {
+    if (one->feedback.momentum != 0) return "the momentum of error feedback is kept in host memory";
+    if (one->feedback.eight_bit) return "errors of 8 bits are kept in host memory";
     if (!one->codec->traits().fixed_size) return "payloads have no fixed length";
   }
   return "";
@@ -127,7 +128,8 @@ Status EdgeCodec::enqueue(DeviceQueue& queue, const EdgeFragment& fragment,
   for (const std::uint32_t index : steps) {
     const Step& step = schedule_->steps[index];
     const bool codes = step.kind == StepKind::encode || step.kind == StepKind::decode;
-    if (Status status = codes ? enqueueStep(queue, fragment, step) : copyNumbers(queue, fragment, step); !status.isOk())
+    if (Status status = codes ? enqueueStep(queue, fragment, index) : copyNumbers(queue, fragment, step);
+        !status.isOk())
       return status;
   }
   return copyPayloads(queue, fragment, steps, false);
@@ -145,9 +147,11 @@ Status EdgeCodec::copyNumbers(DeviceQueue& queue, const EdgeFragment& fragment, 
   return Status::ok();
 }
 
-Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, const Step& step) const {
+Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, std::uint32_t index) const {
+  const Step& step = schedule_->steps[index];
   CodecStep job = describeCodecStep(fragment.context, step);
   if (job.elems == 0) return Status::ok();
+  if (!fragment.residuals.empty()) job.kept.residual = fragment.residuals[index];
   std::vector<PayloadView> payloads;
   for (const Slot slot : schedule_->slotsOf(step.sources)) {
     if (slot.space == Space::payload) {
@@ -184,6 +188,8 @@ Status EdgeCodec::encode(DeviceQueue& queue, CodecStep& step, std::span<std::byt
   EncodeSegment segment{0, step.elems, step.out, 0};
   EncodeJob job;
   job.values = std::span(reinterpret_cast<const float*>(step.base), step.elems);
+  job.residual = step.kept.residual;
+  job.decay = compressionOf(*call_->codecs, step.out_is_result).feedback.decay;
   job.random = step.random;
   job.first_element = step.first_element;
   job.scratch = scratch;
@@ -221,6 +227,8 @@ Status EdgeCodec::merge(DeviceQueue& queue, CodecStep& step, std::span<std::byte
   }
   job.values = std::span(reinterpret_cast<float*>(step.target), step.elems);
   job.factor = step.finishes ? factor_ : 1;
+  job.residual = step.kept.residual;
+  job.decay = compressionOf(*call_->codecs, step.out_is_result).feedback.decay;
   job.random = step.random;
   job.first_element = step.first_element;
   job.scratch = scratch;

@@ -27,6 +27,8 @@ struct EdgeFragment {
   const StagedSlots& slots;
   std::byte* pinned = nullptr; ///< Of the slots.
   std::byte* memory = nullptr; ///< Device memory: EdgeCodec::memoryBytes().
+  /// By step: where error feedback keeps its loss, in device memory, or null. Empty: no step has any.
+  std::span<float* const> residuals = {};
 };
 
 /// The steps of one call that run on its device. Constant from one bind() to the next; then thread-safe.
@@ -60,7 +62,7 @@ class EdgeCodec {
   [[nodiscard]] std::byte* placeOf(const EdgeFragment& fragment, Slot slot) const;
   Status copyPayloads(DeviceQueue& queue, const EdgeFragment& fragment, std::span<const std::uint32_t> steps,
                       bool to_device) const;
-  Status enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, const Step& step) const;
+  Status enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, std::uint32_t index) const;
   Status copyNumbers(DeviceQueue& queue, const EdgeFragment& fragment, const Step& step) const;
   Status encode(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const;
   Status merge(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const;

@@ -4,8 +4,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "execution/run.h"
 #include "execution/tensor_use.h"
@@ -65,6 +68,15 @@ StreamGate::Shape shapeOfFragments(const Plan& plan, const Call& call, const Edg
   return shape;
 }
 
+/// Whether what both keep of their tensor is right, and neither waits for the other, if their work is enqueued one
+/// after the other.
+bool mayFollowInStream(const Call& first, const Plan& first_plan, const Call& second, const Plan& second_plan) {
+  return first.device.ordered && first.device.stream == second.device.stream && first.count == second.count &&
+         first.collective == second.collective && first_plan.algorithm == second_plan.algorithm &&
+         first_plan.fragments == second_plan.fragments && first.device.input == second.device.input &&
+         first.device.output == second.device.output;
+}
+
 /// Counts as if the bytes had gone to each other rank in a message.
 void countBoardBytesOnLoop(const RunEnvironment& environment, const BoardCollective& work) GOSS_ON_LOOP {
   const auto others = static_cast<std::uint64_t>(environment.group.size() - 1);
@@ -79,7 +91,8 @@ Execution::Execution(const RunEnvironment& environment, std::shared_ptr<const Pl
     : Operation(environment.operations.host()),
       environment_(environment),
       plan_(std::move(plan)),
-      context_(std::make_unique<RunContext>()) {
+      context_(std::make_unique<RunContext>()),
+      residuals_(environment) {
   context_->schedule = plan_->schedule.get();
   context_->dependents = &dependents_;
   context_->call = &call_;
@@ -91,6 +104,7 @@ Execution::Execution(const RunEnvironment& environment, std::shared_ptr<const Pl
 
 /// `encodes`: steps run on the device, if they may.
 void Execution::bindRuns(bool encodes) {
+  encodes_on_host_ = false;
   if (!encodes || !edge_.bind(*plan_->schedule, call_, environment_.devices)) edge_.unbind();
   context_->edge = edge_.isBound() ? &edge_ : nullptr;
   edge_bytes_ = edge_.isBound() ? shapeOfFragments(*plan_, call_, edge_).memory_bytes : 0;
@@ -109,7 +123,10 @@ Execution::~Execution() = default;
 void Execution::bind(const Call& call, std::uint64_t binding) {
   timeout_ms = call.timeout_ms;
   if (binding_ > 0 && call == bound_) return; // As in a training loop: the same buffers again.
-  if (bound_.device.device != call.device.device) stages_.clear();
+  if (bound_.device.device != call.device.device) {
+    stages_.clear();
+    residuals_.leaveDevice();
+  }
   bound_ = call;
   call_ = call;
   if (plan_->schedule->partition == Partition::even) call_.shape.weights = plan_->weights;
@@ -267,6 +284,7 @@ void Execution::startOnLoop() {
   for (const bool of_sum : {false, true})
     context_->outcome.encodings_left[of_sum] =
         keptTensor() == 0 ? 0 : plan_->fragments * runs_.front()->keptEncodings(of_sum);
+  if (encodes_on_host_) bindRuns(true);
   if (Status status = openStages(); !status.isOk()) {
     context_->outcome.failure = ofDevice(status, environment_.group, signature_);
     return failOnLoop();
@@ -333,6 +351,8 @@ void Execution::withdrawOnLoop() {
     run->withdraw();
   for (const auto& stage : stages_)
     stage->withdraw();
+  residuals_.waitForCopies();
+  residuals_.close();
   if (gate_ != nullptr) environment_.devices.holdOnLoop(gate_, environment_.context);
 }
 
@@ -358,7 +378,8 @@ StreamGate::Work Execution::streamWork() const {
     FragmentCopies copies;
     std::uint32_t fragment = 0;
   };
-  return [this, laid = std::make_shared<Laid>()](DeviceQueue& queue, std::uint32_t fragment, std::uint32_t phase) {
+  return [this, residuals = residuals_.opened(), laid = std::make_shared<Laid>()](
+             DeviceQueue& queue, std::uint32_t fragment, std::uint32_t phase) {
     const std::uint32_t at = fragment % gate_->slots();
     if (!on_board_ && (!laid->layout || laid->fragment != fragment)) {
       laid->fragment = fragment;
@@ -375,8 +396,16 @@ StreamGate::Work Execution::streamWork() const {
       }
     }
     if (!edge_.isBound()) return Status::ok();
+    std::span<float* const> kept;
+    if (residuals != nullptr) {
+      kept = residuals->ofFragment(fragment);
+      if (fragment == 0 && phase == 0) {
+        if (Status status = residuals->enqueueStart(queue); !status.isOk()) return status;
+      }
+    }
     const StepContext context{*plan_->schedule, call_, *laid->layout, context_->draw};
-    return edge_.enqueue(queue, {context, slots, gate_->slot(at), gate_->memory(at)}, edge_.plan()->phases[phase]);
+    const EdgeFragment part{context, slots, gate_->slot(at), gate_->memory(at), kept};
+    return edge_.enqueue(queue, part, edge_.plan()->phases[phase]);
   };
 }
 
@@ -387,16 +416,34 @@ Status Execution::openStages() {
   }
   const Result<DeviceStation*> station = environment_.devices.station(call_.device.device);
   if (!station.isOk()) return station.status();
-  const Status status = openStagesOf(*station.value());
+  const bool keeps = edge_.isBound() && keptTensor() != 0;
+  const Result<bool> opened = keeps ? residuals_.open(*station.value(), {*this, *plan_, call_, edge_}) : true;
+  context_->residuals = residuals_.opened().get();
+  if (opened.isOk() && !opened.value()) {
+    bindRuns(false);
+    encodes_on_host_ = true; // In this call alone.
+    return openStagesOf(*station.value());
+  }
+  const Status status = opened.isOk() ? openStagesOf(*station.value()) : opened.status();
   if (status.kind() != GOSS_ERR_RESOURCE || !edge_.isBound()) return status;
-  // The device has no memory for payloads: the call is staged, until it is bound anew.
+  // The device has no memory for payloads or residuals: the call is staged, until it is bound anew.
   stages_.clear();
+  context_->residuals = nullptr;
+  residuals_.close();
+  if (residuals_.opened() != nullptr && call_.device.ordered) { // They are brought home as soon as they are there.
+    if (Status started = residuals_.start(*station.value()); !started.isOk()) return started;
+  }
   bindRuns(false);
   return openStagesOf(*station.value());
 }
 
 Status Execution::openStagesOf(DeviceStation& station) {
   if (call_.device.ordered) {
+    // What the host needs of residuals on a device must be on its way before a gate waits for the host: streams may be
+    // one queue.
+    if (keptTensor() != 0) {
+      if (Status status = residuals_.bringHome({*this, *plan_, call_, edge_}); !status.isOk()) return status;
+    }
     StreamGate::Shape shape;
     if (on_board_) {
       shape.slot_bytes = passage_.slots().bytes();
@@ -408,6 +455,7 @@ Status Execution::openStagesOf(DeviceStation& station) {
     auto gate = StreamGate::make(station, call_.device.stream, shape);
     if (!gate.isOk()) return gate.status();
     gate_ = gate.take();
+    gate_->keep(residuals_.opened());
     stages_.clear();
     for (std::uint32_t i = 0; i < lanes_; ++i)
       stages_.push_back(std::make_unique<GatedStage>(gate_, i, edge_.phases()));
@@ -436,6 +484,8 @@ void Execution::completeWhenLeftOnLoop() {
   }
   for (const auto& stage : stages_)
     stage->release();
+  residuals_.close();
+  residuals_.reset();
   if (gate_ != nullptr) {
     stages_.clear();
     gate_.reset();
@@ -461,7 +511,25 @@ void Execution::endEnqueuing(const Status& status) {
   gate->setEnqueued();
 }
 
-Status Execution::prepare() { return environment_.devices.prepare(call_.device.device, call_.device.stream); }
+/// Of calls that keep what they lose of one tensor, one waits here until those in other streams, or of other lengths,
+/// have ended: what they keep could not come to the host behind gates of this one.
+Status Execution::prepare() {
+  for (bool waits = keptTensor() != 0; waits;) {
+    {
+      auto lock = environment_.engine.enter();
+      waits = false;
+      environment_.operations.forEachActiveOnLoop([&](Operation& other) GOSS_ON_LOOP {
+        if (&other == this || other.keptTensor() != keptTensor()) return;
+        const auto* call = dynamic_cast<const Execution*>(&other);
+        // One whose gates the end of a group enqueues cannot end before.
+        waits = waits || (call != nullptr && !call->isEnqueuing() &&
+                          !mayFollowInStream(call->call_, *call->plan_, call_, *plan_));
+      });
+    }
+    if (waits) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return environment_.devices.prepare(call_.device.device, call_.device.stream);
+}
 
 void Execution::joinGroupOnLoop() {
   if (bound_.device.grouped) return;

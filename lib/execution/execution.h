@@ -10,6 +10,7 @@
 #include "devices/devices.h"
 #include "devices/stream_ordered.h"
 #include "engine/operation.h"
+#include "execution/call_residuals.h"
 #include "execution/codec_work.h"
 #include "execution/edge_codec.h"
 #include "execution/passage.h"
@@ -111,6 +112,8 @@ class Execution final : public Operation, public StreamOrdered {
   CodecWork codec_;                        ///< Of compressed calls.
   EdgeCodec edge_;                         ///< Of compressed calls with device buffers.
   std::size_t edge_bytes_ = 0;             ///< Device memory that its largest fragment takes.
+  CallResiduals residuals_;                ///< What steps on the device keep of their losses.
+  bool encodes_on_host_ = false;           ///< Its steps would run on the device, but for what they keep.
   std::vector<std::unique_ptr<Run>> runs_; ///< Empty while it has run on the board alone.
   std::uint32_t lanes_ = 0;                ///< Runs of this call: fragments in flight.
   /// By run, for device buffers: fragment f goes through stage f % lanes_.

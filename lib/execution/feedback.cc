@@ -13,13 +13,17 @@ constexpr std::string_view kErrorSpec = "int8:block=256,mode=symmetric,round=nea
 
 } // namespace
 
+ReferenceKey residualKeyOf(const FeedbackPlace& place) {
+  return {place.tensor, place.server ? ReferenceRole::server : ReferenceRole::worker, place.id};
+}
+
 Result<KeptFeedback> openFeedback(ReferenceStore& store, const ErrorFeedback& feedback, const FeedbackPlace& place) {
   using Role = ReferenceRole;
   KeptFeedback kept;
   if (!(place.server ? feedback.server : feedback.worker)) return kept;
   const bool momentum = feedback.momentum != 0;
-  const Role role = momentum ? Role::velocity : place.server ? Role::server : Role::worker;
-  Result<std::span<float>> residual = store.open({place.tensor, role, place.id}, place.range);
+  const ReferenceKey key = momentum ? ReferenceKey{place.tensor, Role::velocity, place.id} : residualKeyOf(place);
+  Result<std::span<float>> residual = store.open(key, place.range);
   if (!residual.isOk()) return residual.status();
   kept.residual = residual.value().data();
   kept.forget = feedback.reset_steps != 0 && place.draw % feedback.reset_steps == 0;

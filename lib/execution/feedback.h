@@ -28,6 +28,9 @@ struct FeedbackPlace {
   std::uint64_t draw = 0; ///< Number of the tensor's operations so far.
 };
 
+/// Where an encoding without momentum keeps what it loses.
+ReferenceKey residualKeyOf(const FeedbackPlace& place);
+
 /// Opens the state. Roles in the store: residuals are worker or server; DGC's accumulators velocity (its residual) and
 /// momentum. Valid until the same elements are opened again. Errors: as ReferenceStore::open.
 Result<KeptFeedback> openFeedback(ReferenceStore& store, const ErrorFeedback& feedback, const FeedbackPlace& place);

@@ -397,7 +397,7 @@ Status Run::advance() {
     const std::uint32_t index = codec_ready_[codec_head_++];
     if (Status status = runCodec(index); !status.isOk()) return status;
     const Step& step = context_.schedule->steps[index];
-    if (keepsFeedback(step)) context_.outcome.countEncoding(step.finishes);
+    if (context_.keeps(step)) context_.outcome.countEncoding(step.finishes);
     if (Status status = runReady(); !status.isOk()) return status;
   }
   for (std::size_t before = steps_left_ + 1; on_device_.any() && steps_left_ != before;) {

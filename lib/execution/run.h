@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "engine/operation.h"
+#include "execution/codec_step.h"
 #include "execution/codec_work.h"
+#include "execution/device_feedback.h"
 #include "execution/edge_steps.h"
 #include "execution/passage.h"
 #include "execution/run_environment.h"
@@ -39,13 +41,16 @@ struct RunContext {
   std::byte* output = nullptr;
   std::uint32_t fragments = 1;
   std::uint32_t plan_hash = 0;
-  std::uint64_t draw = 0;             ///< For compressed calls: the operation's number in random streams.
-  std::uint64_t pace_bytes_per_s = 0; ///< Pace to each peer.
-  bool streams = false;               ///< The result is larger than the caches.
-  std::uint64_t binding = 0;          ///< Changes whenever slots may lie elsewhere.
-  CodecWork* codec = nullptr;         ///< For compressed calls; all runs of the execution share it.
-  const EdgeCodec* edge = nullptr;    ///< Null: no step runs on the device.
-  RunOutcome outcome;                 ///< Written by all runs of the execution.
+  std::uint64_t draw = 0;                     ///< For compressed calls: the operation's number in random streams.
+  std::uint64_t pace_bytes_per_s = 0;         ///< Pace to each peer.
+  bool streams = false;                       ///< The result is larger than the caches.
+  std::uint64_t binding = 0;                  ///< Changes whenever slots may lie elsewhere.
+  CodecWork* codec = nullptr;                 ///< For compressed calls; all runs of the execution share it.
+  const EdgeCodec* edge = nullptr;            ///< Null: no step runs on the device.
+  const DeviceResiduals* residuals = nullptr; ///< What steps on the device keep; null: nothing.
+  RunOutcome outcome;                         ///< Written by all runs of the execution.
+
+  [[nodiscard]] bool keeps(const Step& step) const { return keepsFeedback(*schedule, *call->codecs, step); }
 };
 
 /// Life of a step: waiting -> ready -> (posted) -> done. Steps become ready when their last dependency is done;
@@ -105,8 +110,11 @@ class Run {
   void makeReady(std::uint32_t index);
   Status runCodec(std::uint32_t index);
   Status addPayloads(std::uint32_t index);
-  [[nodiscard]] bool keepsFeedback(const Step& step) const;
-  [[nodiscard]] Result<KeptFeedback> feedbackOf(const Step& step, std::uint64_t first_element, std::uint64_t elems);
+  [[nodiscard]] StepContext stepContext() const {
+    return {*context_.schedule, *context_.call, *layout_, context_.draw};
+  }
+  [[nodiscard]] Result<bool> isFeedbackHome(const Step& step) const;
+  [[nodiscard]] Result<KeptFeedback> feedbackOf(const Step& step) const;
   [[nodiscard]] bool movesPayload(const Step& step) const;
   void stepDone(std::uint32_t index);
   void stepDoneInCallback(std::uint32_t index) GOSS_ON_LOOP;

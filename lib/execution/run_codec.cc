@@ -5,43 +5,39 @@
 
 namespace goss {
 
-/// Whether the step keeps feedback. A partial sum that is encoded on its way has none: no rank could compensate the
-/// loss.
-bool Run::keepsFeedback(const Step& step) const {
-  if (step.kind != StepKind::encode) return false;
-  const std::span<const Slot> sources = context_.schedule->slotsOf(step.sources);
-  const bool own = sources.size() == 1 && sources[0].space != Space::payload;
-  const CodecPair& codecs = *context_.call->codecs;
-  return step.finishes ? codecs.result.feedback.server : own && codecs.contribution.feedback.worker;
-}
-
 std::uint32_t Run::keptEncodings(bool of_sum) const {
   std::uint32_t count = 0;
   for (const Step& step : context_.schedule->steps)
-    count += keepsFeedback(step) && step.finishes == of_sum ? 1 : 0;
+    count += context_.keeps(step) && step.finishes == of_sum ? 1 : 0;
   return count;
 }
 
 bool Run::mayDoCodecWork() const {
   if (!hasCodecWork()) return false;
   const Step& step = context_.schedule->steps[codec_ready_[codec_head_]];
-  return !keepsFeedback(step) || !mustLetOthersEncodeOnLoop(environment_.operations, operation_, step.finishes);
+  if (!context_.keeps(step)) return true;
+  if (mustLetOthersEncodeOnLoop(environment_.operations, operation_, step.finishes)) return false;
+  const Result<bool> home = isFeedbackHome(step);
+  return !home.isOk() || home.value(); // The step fails with the error.
+}
+
+/// Whether what the step keeps lies in the host's memory; if not, it is on its way.
+Result<bool> Run::isFeedbackHome(const Step& step) const {
+  DeviceFeedback& on_devices = environment_.device_feedback;
+  if (on_devices.isEmpty()) return true;
+  const FeedbackPlace place = feedbackPlaceOf(stepContext(), step);
+  const Result<bool> home = on_devices.bringHome({residualKeyOf(place), place.range});
+  if (home.isOk()) return home;
+  return ofDevice(home.status(), environment_.group, *context_.signature);
 }
 
 /// The loss that feedback adds to the next encoding; empty where none is kept.
-Result<KeptFeedback> Run::feedbackOf(const Step& step, std::uint64_t first_element, std::uint64_t elems) {
-  if (!keepsFeedback(step)) return KeptFeedback{};
-  const Call& call = *context_.call;
-  const std::span<const Slot> sources = context_.schedule->slotsOf(step.sources);
-  FeedbackPlace place;
-  place.tensor = call.tensor;
-  // Each block of an all_to_all is a tensor of its own.
-  if (schedule::exchangesBlocks(call.collective)) place.id = context_.schedule->chunkLike(sources[0]);
-  place.range = {first_element, elems};
-  place.server = step.finishes;
-  place.draw = context_.draw;
-  const ErrorFeedback& feedback = (step.finishes ? call.codecs->result : call.codecs->contribution).feedback;
-  return openFeedback(environment_.references, feedback, place);
+Result<KeptFeedback> Run::feedbackOf(const Step& step) const {
+  if (!context_.keeps(step)) return KeptFeedback{};
+  if (const Result<bool> home = isFeedbackHome(step); !home.isOk()) return home.status();
+  const CodecPair& codecs = *context_.call->codecs;
+  const ErrorFeedback& feedback = (step.finishes ? codecs.result : codecs.contribution).feedback;
+  return openFeedback(environment_.references, feedback, feedbackPlaceOf(stepContext(), step));
 }
 
 Status Run::addPayloads(std::uint32_t index) {
@@ -72,7 +68,7 @@ Status Run::runCodec(std::uint32_t index) {
   const std::span<const Slot> sources = schedule.slotsOf(step.sources);
   const bool encodes = step.kind == StepKind::encode;
   const Slot result = targets[0];
-  CodecStep job = describeCodecStep({schedule, *context_.call, *layout_, context_.draw}, step);
+  CodecStep job = describeCodecStep(stepContext(), step);
   if (job.elems == 0) {
     if (encodes) payload_bytes_[result.index] = 0;
     stepDone(index);
@@ -96,7 +92,7 @@ Status Run::runCodec(std::uint32_t index) {
     const Place& out = places_[step.targets.first];
     job.out = std::span(out.data, out.capacity);
     if (targets.size() > 1) job.target = places_[step.targets.first + 1].data;
-    Result<KeptFeedback> kept = feedbackOf(step, job.first_element, job.elems);
+    Result<KeptFeedback> kept = feedbackOf(step);
     if (!kept.isOk()) return kept.status();
     job.kept = kept.value();
     status = context_.codec->encode(job);
@@ -109,14 +105,18 @@ Status Run::runCodec(std::uint32_t index) {
 /// Sees which steps have run on the device, and lets others run.
 Status Run::advanceOnDevice() {
   const Schedule& schedule = *context_.schedule;
-  const StepContext step_context{schedule, *context_.call, *layout_, context_.draw};
-  const EdgeFragment fragment{step_context, passage_.slots(), passage_.memory(), passage_.deviceMemory()};
+  const StepContext step_context = stepContext();
+  const EdgeFragment fragment{
+      step_context, passage_.slots(), passage_.memory(), passage_.deviceMemory(),
+      context_.residuals == nullptr ? std::span<float* const>() : context_.residuals->ofFragment(fragment_)};
   const Status status = on_device_.advance(passage_, fragment, payload_bytes_, steps_left_, done_on_device_);
   if (status.kind() == GOSS_ERR_PROTOCOL) return status; // A peer's fault.
   if (!status.isOk()) return ofDevice(status, environment_.group, *context_.signature);
   for (const std::uint32_t index : done_on_device_) {
-    const Slot result = schedule.slotsOf(schedule.steps[index].targets)[0];
+    const Step& step = schedule.steps[index];
+    const Slot result = schedule.slotsOf(step.targets)[0];
     if (result.space == Space::payload) payload_bytes_[result.index] = context_.edge->bytesOf(*layout_, result);
+    if (context_.keeps(step)) context_.outcome.countEncoding(step.finishes);
     stepDone(index);
   }
   return Status::ok();

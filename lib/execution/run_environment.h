@@ -4,6 +4,7 @@
 
 #include "boards/board_channel.h"
 #include "engine/operation_environment.h"
+#include "execution/device_feedback.h"
 #include "health/failure_propagator.h"
 #include "health/mismatch_finder.h"
 #include "platform/thread_safety.h"
@@ -13,8 +14,9 @@ namespace goss {
 
 /// What it refers to must outlive it.
 struct RunEnvironment : OperationEnvironment {
-  BoardChannel* const boards; ///< Null where the ranks share no boards.
-  ReferenceStore& references; ///< What error feedback and codecs keep.
+  BoardChannel* const boards;      ///< Null where the ranks share no boards.
+  ReferenceStore& references;      ///< What error feedback and codecs keep.
+  DeviceFeedback& device_feedback; ///< What of it lies in memory of GPUs.
   FailurePropagator& propagator;
   MismatchFinder& mismatches;
 

@@ -85,6 +85,12 @@ Result<Operation*> CollectiveRunner::start(const Call& call, bool persistent) {
     operation = acquired.take();
   }
   operation->persistent = persistent;
+  if (!persistent && operation->streamOrdered() != nullptr && operation->keptTensor() != 0) {
+    lock.unlock();
+    const Status prepared = operation->streamOrdered()->prepare();
+    lock.lock();
+    if (!prepared.isOk()) return prepared;
+  }
   OperationTable& operations = environment_.operations;
   Operation* handed_out = operations.handOut(std::move(operation)); // Before the start, which must not be undone.
   if (persistent) return handed_out;

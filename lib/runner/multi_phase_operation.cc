@@ -110,28 +110,29 @@ void MultiPhaseOperation::startOnLoop() {
   phase_ = 0;
   computing_ = false;
   execution_ = nullptr;
-  workOnLoop(true);
+  has_begun_ = false;
+  workOnLoop();
 }
 
 void MultiPhaseOperation::advanceOnLoop() {
   if (execution_ == nullptr || execution_->state() != State::complete || !execution_->status().isOk()) return;
   pool_.release(std::move(execution_));
-  workOnLoop(false);
+  workOnLoop();
 }
 
 bool MultiPhaseOperation::pollOnLoop() {
   if (!computing_) return false;
-  workOnLoop(false);
+  workOnLoop();
   return true;
 }
 
 /// Memory for the codec and phases may be short. The operation is active: an exception would leave it in the engine's
 /// lists when its owner is gone, and end the process on the progress thread.
-void MultiPhaseOperation::workOnLoop(bool first) {
+void MultiPhaseOperation::workOnLoop() {
   Status status;
   try {
-    if (first) status = begin();
-    if (status.isOk()) status = goOn();
+    if (!has_begun_) status = begin();
+    if (status.isOk() && has_begun_) status = goOn();
   } catch (const std::bad_alloc&) {
     status = Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: out of memory between its phases", describe()));
   }
@@ -169,6 +170,14 @@ void MultiPhaseOperation::loadValues() {
 }
 
 Status MultiPhaseOperation::begin() {
+  const Result<bool> home = call_.tensor == 0 ? true : environment_.device_feedback.bringHome(call_.tensor);
+  if (!home.isOk()) return home.status();
+  computing_ = !home.value();
+  if (computing_) {
+    environment_.engine.active().keepPolling(*this);
+    return Status::ok();
+  }
+  has_begun_ = true;
   const Compression& compression = call_.codecs->contribution;
   draw_ = call_.tensor != 0 ? environment_.references.countUp(call_.tensor) : sequence;
   if (Status status = openState(); !status.isOk()) return status;

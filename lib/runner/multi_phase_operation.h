@@ -55,8 +55,8 @@ class MultiPhaseOperation final : public Operation {
   [[nodiscard]] bool isPhased() const override { return true; }
 
  private:
-  void workOnLoop(bool first) GOSS_ON_LOOP;
-  Status begin();
+  void workOnLoop() GOSS_ON_LOOP;
+  Status begin() GOSS_ON_LOOP;
   Status openState();
   void loadValues();
   Status goOn() GOSS_ON_LOOP;
@@ -77,7 +77,8 @@ class MultiPhaseOperation final : public Operation {
   std::uint64_t draw_ = 0;
   std::array<std::uint32_t, kMaxPhases> histories_{}; ///< By phase: Signature::history.
   std::uint32_t phase_ = 0;                           ///< Number of phases begun.
-  bool computing_ = false;                            ///< The codec has to compute more before the next phase.
+  bool has_begun_ = false;
+  bool computing_ = false; ///< The codec has to compute more before the next phase.
   std::unique_ptr<CodecRun> run_;
   std::shared_ptr<PreparedPayload> payload_; ///< Used by add phases.
   std::shared_ptr<const CodecPair> payload_codecs_;

@@ -36,7 +36,7 @@ Status malformed(const std::string& why) {
 } // namespace
 
 /// Moves the part of `range` that `slots` hold to `into`, which begins at range.first, and removes it from them.
-void ReferenceStore::carve(Slots& slots, ElementRange range, std::vector<float>& into) {
+void ReferenceStore::carve(Slots& slots, ElementRange range, std::span<float> into) {
   for (auto slot = firstTouching(slots, range.first); slot != slots.end() && slot->first < range.end();) {
     const std::uint64_t first = slot->first, end = first + slot->second.values.size();
     const std::uint64_t from = std::max(first, range.first), to = std::min(end, range.end());
@@ -76,6 +76,21 @@ Result<std::span<float>> ReferenceStore::open(const ReferenceKey& key, ElementRa
   }
   carve(slots, range, values);
   return std::span<float>(slots.emplace(range.first, Slot{0, std::move(values)}).first->second.values);
+}
+
+bool ReferenceStore::holds(const ReferenceKey& key, ElementRange range) const {
+  const auto slots = keys_.find(key);
+  if (slots == keys_.end() || range.count == 0) return false;
+  const auto slot = firstTouching(slots->second, range.first);
+  return slot != slots->second.end() && slot->first < range.end();
+}
+
+void ReferenceStore::take(const ReferenceKey& key, std::uint64_t first, std::span<float> into) {
+  std::fill(into.begin(), into.end(), 0.0f);
+  const auto slots = keys_.find(key);
+  if (slots == keys_.end()) return;
+  carve(slots->second, {first, into.size()}, into);
+  if (slots->second.empty()) keys_.erase(slots);
 }
 
 void ReferenceStore::read(const ReferenceKey& key, std::uint64_t first, std::span<float> out) const {

@@ -54,6 +54,12 @@ class ReferenceStore {
   /// 1, GOSS_ERR_RESOURCE when memory runs out.
   Result<std::span<float>> open(const ReferenceKey& key, ElementRange range);
 
+  /// Whether any element of the range has a state.
+  [[nodiscard]] bool holds(const ReferenceKey& key, ElementRange range) const;
+  /// Moves the state of the elements from `first` on to `into`, zero where there was none: it is kept elsewhere from
+  /// now on.
+  void take(const ReferenceKey& key, std::uint64_t first, std::span<float> into);
+
   /// Copies a range without changing the store; zero where there is no state. So a shard can be sent to its new owner.
   void read(const ReferenceKey& key, std::uint64_t first, std::span<float> out) const;
 
@@ -92,7 +98,7 @@ class ReferenceStore {
   using Slots = std::map<std::uint64_t, Slot>;
 
   static Result<std::map<ReferenceKey, Slots>> parse(std::string_view bytes);
-  static void carve(Slots& slots, ElementRange range, std::vector<float>& into);
+  static void carve(Slots& slots, ElementRange range, std::span<float> into);
 
   std::map<ReferenceKey, Slots> keys_;
 };

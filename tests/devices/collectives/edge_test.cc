@@ -7,6 +7,7 @@
 #include <barrier>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ constexpr std::size_t kElems = std::size_t{1} << 18;
 goss_options options(DeviceRank& device, bool ordered, const char* codec, const char* algorithm = "direct") {
   goss_options options = GOSS_OPTIONS_INIT;
   options.codec = codec;
+  if (std::string_view(codec).ends_with("+ef")) options.tensor = 1;
   options.algorithm = algorithm;
   if (ordered) options.stream = device.stream();
   return options;
@@ -31,7 +33,8 @@ goss_options options(DeviceRank& device, bool ordered, const char* codec, const 
 /// Whether the call is in a stream, the codec, and the ranks.
 class Crossing : public testing::TestWithParam<std::tuple<bool, std::string, int>> {
  protected:
-  /// Bytes that cross while an all-reduce of kElems float32 runs, of all ranks together, and bytes that they send.
+  /// Bytes that cross while the second all-reduce of kElems float32 runs, of all ranks together, and bytes that they
+  /// send.
   struct Bytes {
     std::uint64_t to_host = 0;
     std::uint64_t to_device = 0;
@@ -48,20 +51,24 @@ class Crossing : public testing::TestWithParam<std::tuple<bool, std::string, int
       auto* memory = device.memory(kElems * sizeof(float));
       device.enqueueToDevice(bytesOf(std::vector<float>(kElems, 1)));
       ASSERT_TRUE(device.synchronize());
-      together.arrive_and_wait();
-      if (rank == 0) before = copiedBytes();
-      together.arrive_and_wait();
       goss_options how = options(device, ordered, codec.c_str());
       how.return_codec = return_codec;
-      EXPECT_OK(goss_all_reduce(comm, memory, memory, kElems, GOSS_FLOAT32, GOSS_AVG, &how, nullptr));
-      EXPECT_TRUE(device.synchronize());
-      together.arrive_and_wait();
-      if (rank == 0) after = copiedBytes();
-      goss_counters counters;
-      EXPECT_OK(goss_counters_init(&counters, sizeof counters));
-      EXPECT_OK(goss_comm_counters(comm, &counters));
-      sent += counters.wire_bytes_sent;
-      together.arrive_and_wait();
+      std::uint64_t sent_before = 0;
+      for (const bool counts : {false, true}) {
+        together.arrive_and_wait();
+        if (rank == 0) before = copiedBytes();
+        together.arrive_and_wait();
+        EXPECT_OK(goss_all_reduce(comm, memory, memory, kElems, GOSS_FLOAT32, GOSS_AVG, &how, nullptr));
+        EXPECT_TRUE(device.synchronize());
+        together.arrive_and_wait();
+        if (rank == 0) after = copiedBytes();
+        goss_counters counters;
+        EXPECT_OK(goss_counters_init(&counters, sizeof counters));
+        EXPECT_OK(goss_comm_counters(comm, &counters));
+        if (counts) sent += counters.wire_bytes_sent - sent_before;
+        sent_before = counters.wire_bytes_sent;
+        together.arrive_and_wait();
+      }
     });
     return {after.to_host - before.to_host, after.to_device - before.to_device, sent};
   }
@@ -73,7 +80,7 @@ TEST_P(Crossing, IsPayloadsAlone) {
   const auto& [ordered, codec, ranks] = GetParam();
   const Bytes bytes = measure(codec);
   const double vectors = 4.0 * kElems * ranks;
-  const double ratio = codec == "sign" ? 1.0 / 32 : 1.0 / 4;
+  const double ratio = codec.starts_with("sign") ? 1.0 / 32 : 1.0 / 4;
   EXPECT_GE(static_cast<double>(bytes.to_host) / vectors, ratio) << "less than the codec makes of a vector";
   EXPECT_LE(static_cast<double>(bytes.to_host) / vectors, ratio * 1.05);
   // All that is encoded but the result goes to one rank, and that to all others: sent == received == decoded.
@@ -86,7 +93,7 @@ TEST_P(Crossing, IsPayloadsOfTwoCodecs) {
   const auto& [ordered, codec, ranks] = GetParam();
   const Bytes bytes = measure(codec, "bf16");
   const double vectors = 4.0 * kElems * ranks;
-  const double ratio = ((codec == "sign" ? 1.0 / 32 : 1.0 / 4) * (ranks - 1) + 1.0 / 2) / ranks;
+  const double ratio = ((codec.starts_with("sign") ? 1.0 / 32 : 1.0 / 4) * (ranks - 1) + 1.0 / 2) / ranks;
   EXPECT_GE(static_cast<double>(bytes.to_host) / vectors, ratio * 0.95);
   EXPECT_LE(static_cast<double>(bytes.to_host) / vectors, ratio * 1.05);
 }
@@ -99,10 +106,13 @@ TEST_P(Crossing, IsNumbersWhereTheCodecHasNoKernels) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Crossing,
-                         testing::Combine(testing::Bool(), testing::Values("int8", "sign"), testing::Values(2, 4)),
+                         testing::Combine(testing::Bool(), testing::Values("int8", "sign", "int8+ef", "sign+ef"),
+                                          testing::Values(2, 4)),
                          [](const auto& tested) {
-                           return (std::get<0>(tested.param) ? "ordered_" : "waited_") + std::get<1>(tested.param) +
-                                  "_" + std::to_string(std::get<2>(tested.param));
+                           std::string codec = std::get<1>(tested.param);
+                           std::replace(codec.begin(), codec.end(), '+', '_');
+                           return (std::get<0>(tested.param) ? "ordered_" : "waited_") + codec + "_" +
+                                  std::to_string(std::get<2>(tested.param));
                          });
 
 std::vector<float> valuesOf(int rank) {
@@ -174,20 +184,22 @@ INSTANTIATE_TEST_SUITE_P(All, PinnedEdge, testing::Combine(testing::Bool(), test
          (std::get<1>(tested.param) ? "pinned" : "device");
 });
 
-/// Whether the calls are in streams, and which job of the device fails.
-class FailingEdge : public testing::TestWithParam<std::tuple<bool, int>> {};
+/// Whether the calls are in streams, the codec, and which job of the device fails.
+class FailingEdge : public testing::TestWithParam<std::tuple<bool, const char*, int>> {};
 
 TEST_P(FailingEdge, FailsAllRanksAndIsNamed) {
-  const auto [in_stream, job] = GetParam();
-  const bool ordered = in_stream;
-  failAndExpectAllToNameIt(job, [&](DeviceRank& device) { return options(device, ordered, "int8"); });
+  const int job = std::get<2>(GetParam());
+  failAndExpectAllToNameIt(
+      job, [&](DeviceRank& device) { return options(device, std::get<0>(GetParam()), std::get<1>(GetParam())); });
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FailingEdge,
-                         testing::Combine(testing::Bool(), testing::Values(1, 3, 5, 8, 12, 17, 23, 31, 58)),
+                         testing::Combine(testing::Bool(), testing::Values("int8", "int8+ef"),
+                                          testing::Values(1, 3, 5, 8, 12, 17, 23, 31, 58)),
                          [](const auto& tested) {
-                           return (std::get<0>(tested.param) ? "ordered_" : "waited_") +
-                                  std::to_string(std::get<1>(tested.param));
+                           return std::string(std::get<0>(tested.param) ? "ordered_" : "waited_") +
+                                  (std::get<1>(tested.param) == std::string_view("int8") ? "int8_" : "int8_ef_") +
+                                  std::to_string(std::get<2>(tested.param));
                          });
 
 /// Rank 1 never calls. More fragments than are in flight, each with a gate before its sum and one before its results.
@@ -215,8 +227,8 @@ TEST_P(ForsakenEdge, LeavesNoNumbers) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ForsakenEdge, testing::Values("int8", "sign", "bf16", "natural", "int4"),
-                         [](const auto& tested) { return tested.param; });
+INSTANTIATE_TEST_SUITE_P(All, ForsakenEdge, testing::Values("int8", "sign", "bf16", "natural", "int4", "sign+ef"),
+                         [](const auto& tested) { return tested.param == "sign+ef" ? "sign_ef" : tested.param; });
 
 /// The device has no memory for payloads: numbers cross.
 TEST(EdgeWithoutMemory, IsStaged) {

@@ -70,6 +70,24 @@ TEST(ReferenceStore, KeepsEveryElementHoweverItIsCut) {
   EXPECT_LE(store.elements(), 260u);
 }
 
+TEST(ReferenceStore, HasNoLongerWhatIsTaken) {
+  ReferenceStore store;
+  EXPECT_FALSE(store.holds(kKey, {0, 100}));
+  const std::span<float> values = open(store, kKey, {10, 6});
+  std::iota(values.begin(), values.end(), 1.0f);
+  EXPECT_TRUE(store.holds(kKey, {15, 3}));
+  EXPECT_FALSE(store.holds(kKey, {16, 3}));
+  EXPECT_FALSE(store.holds(kKey, {12, 0}));
+  std::vector<float> taken(4, -1);
+  store.take(kKey, 8, taken);
+  EXPECT_EQ(taken, (std::vector<float>{0, 0, 1, 2}));
+  EXPECT_FALSE(store.holds(kKey, {8, 4}));
+  EXPECT_EQ(readAll(store, kKey, 10, 6), (std::vector<float>{0, 0, 3, 4, 5, 6}));
+  store.take(kKey, 12, std::span(taken));
+  EXPECT_EQ(taken, (std::vector<float>{3, 4, 5, 6}));
+  EXPECT_EQ(store.slots(), 0u);
+}
+
 TEST(ReferenceStore, CountsVersionsOfExactSlots) {
   ReferenceStore store;
   open(store, kKey, {0, 8});

@@ -1,0 +1,73 @@
+#include "execution/call_residuals.h"
+
+#include <utility>
+
+#include "execution/codec_step.h"
+
+namespace goss {
+
+/// All encodings of the call that keep what they lose.
+std::vector<KeptEncoding> CallResiduals::encodingsOf(const KeepingCall& keeping) {
+  std::vector<KeptEncoding> encodings;
+  const Schedule& schedule = *keeping.plan.schedule;
+  for (std::uint32_t fragment = 0; fragment < keeping.plan.fragments; ++fragment) {
+    const schedule::Layout layout(schedule, keeping.call.shape, fragment, keeping.plan.fragments);
+    const StepContext context{schedule, keeping.call, layout, 0};
+    for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+      if (!keepsFeedback(schedule, *keeping.call.codecs, schedule.steps[i])) continue;
+      const FeedbackPlace place = feedbackPlaceOf(context, schedule.steps[i]);
+      if (place.range.count == 0) continue;
+      const bool on_device = keeping.edge.isBound() && keeping.edge.plan()->isOnDevice(i);
+      encodings.push_back({{residualKeyOf(place), place.range}, fragment * schedule.steps.size() + i, on_device});
+    }
+  }
+  return encodings;
+}
+
+Result<bool> CallResiduals::open(DeviceStation& station, const KeepingCall& keeping) {
+  const std::uint64_t tensor = keeping.operation.keptTensor();
+  std::size_t others = 0;
+  environment_.operations.forEachActiveOnLoop(
+      [&](const Operation& other) { others += &other != &keeping.operation && other.keptTensor() == tensor ? 1 : 0; });
+  void* stream = keeping.call.device.ordered ? keeping.call.device.stream : nullptr;
+  const DeviceFeedback::Beginner beginner{*keeping.edge.plan(), tensor, stream, others, keeping.plan.fragments};
+  auto opened = environment_.device_feedback.open(station, beginner, encodingsOf(keeping));
+  if (!opened.isOk()) return opened.status();
+  if (opened.value() == nullptr) return false;
+  opened_ = opened.take();
+  used_tensor_ = tensor;
+  const Status started = stream == nullptr ? start(station) : Status::ok();
+  return started.isOk() ? Result<bool>(true) : Result<bool>(started);
+}
+
+Status CallResiduals::start(DeviceStation& station) {
+  if (here_ == nullptr) {
+    Result<std::unique_ptr<DeviceEvent>> event = station.device.event();
+    if (!event.isOk()) return event.status();
+    here_ = event.take();
+  }
+  const Status begun = opened_->enqueueStart(*station.in);
+  const Status recorded = station.in->record(*here_);
+  return begun.isOk() ? recorded : begun;
+}
+
+Status CallResiduals::bringHome(const KeepingCall& keeping) const {
+  if (environment_.device_feedback.isEmpty()) return Status::ok();
+  for (const KeptEncoding& encoding : encodingsOf(keeping)) {
+    if (encoding.on_device) continue;
+    const Result<bool> home = environment_.device_feedback.bringHome(encoding.kept);
+    if (!home.isOk()) return home.status();
+  }
+  return Status::ok();
+}
+
+void CallResiduals::close() {
+  if (const std::uint64_t tensor = std::exchange(used_tensor_, 0); tensor != 0)
+    environment_.device_feedback.close(tensor);
+}
+
+void CallResiduals::waitForCopies() {
+  if (here_ != nullptr) waitForCopy(*here_);
+}
+
+} // namespace goss

@@ -1,0 +1,217 @@
+#include "execution/device_feedback.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace goss {
+
+namespace {
+
+/// New memory is cleared by a copy of so many zeros, and copies of that.
+constexpr std::size_t kZeroBytes = 4096;
+constexpr std::size_t kAlignment = 256;
+
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+constexpr std::size_t bytesOf(const KeptRange& kept) { return kept.range.count * sizeof(float); }
+
+} // namespace
+
+Status DeviceResiduals::enqueueStart(DeviceQueue& queue) const {
+  for (std::size_t done = 0; done < cleared_.size();) {
+    const std::size_t bytes = std::min(done == 0 ? kZeroBytes : done, cleared_.size() - done);
+    const CopyJob copy{cleared_.data() + done, done == 0 ? pinned_.data() : cleared_.data(), bytes};
+    if (Status status = queue.copy({&copy, 1}); !status.isOk()) return status;
+    done += bytes;
+  }
+  return brought_.empty() ? Status::ok() : queue.copy(brought_);
+}
+
+DeviceFeedback::~DeviceFeedback() {
+  for (auto& [key, slots] : held_) {
+    for (auto& [first, held] : slots) {
+      if (held.returning != nullptr) waitForCopy(*held.returning->done);
+    }
+  }
+}
+
+DeviceFeedback::Slots::const_iterator DeviceFeedback::firstTouching(const Slots& slots, std::uint64_t first) {
+  auto slot = slots.upper_bound(first);
+  if (slot != slots.begin() && std::prev(slot)->first + std::prev(slot)->second.count > first) --slot;
+  return slot;
+}
+
+bool DeviceFeedback::overlaps(const KeptRange& kept) const {
+  const auto slots = held_.find(kept.key);
+  if (slots == held_.end() || kept.range.count == 0) return false;
+  const auto slot = firstTouching(slots->second, kept.range.first);
+  return slot != slots->second.end() && slot->first < kept.range.end();
+}
+
+/// Null unless exactly these elements lie in one piece of device memory, and stay there.
+const DeviceFeedback::Held* DeviceFeedback::find(const KeptRange& kept) const {
+  const auto slots = held_.find(kept.key);
+  if (slots == held_.end()) return nullptr;
+  const auto slot = slots->second.find(kept.range.first);
+  if (slot == slots->second.end() || slot->second.count != kept.range.count) return nullptr;
+  return slot->second.returning == nullptr ? &slot->second : nullptr;
+}
+
+/// What a call encodes behind another one in a stream, it encodes after it.
+bool DeviceFeedback::mayBegin(const Beginner& call) const {
+  const auto use = uses_.find(call.tensor);
+  if (use == uses_.end()) return call.others == 0;
+  return call.stream != nullptr && use->second.stream == call.stream && use->second.calls == call.others &&
+         use->second.phase_of == call.plan.phase_of;
+}
+
+Result<std::shared_ptr<const DeviceResiduals>> DeviceFeedback::open(DeviceStation& station, const Beginner& call,
+                                                                    std::span<const KeptEncoding> encodings) {
+  using Opened = std::shared_ptr<const DeviceResiduals>;
+  if (!mayBegin(call)) return Opened();
+  std::vector<KeptRange> missing;
+  if (!findMissing(station, encodings, missing)) return Opened();
+  auto opened = std::make_shared<DeviceResiduals>();
+  if (Status status = makeRoom(station, missing, *opened); !status.isOk()) return status;
+  opened->steps_ = call.plan.phase_of.size();
+  opened->at_.assign(call.fragments * opened->steps_, nullptr);
+  for (const KeptEncoding& encoding : encodings) {
+    if (!encoding.on_device) continue;
+    const Held* held = find(encoding.kept);
+    opened->at_[encoding.place] = held->data;
+    if (opened->blocks_.empty() || opened->blocks_.back() != held->block) opened->blocks_.push_back(held->block);
+  }
+  Use& use = uses_[call.tensor];
+  if (use.calls++ == 0) use.phase_of = call.plan.phase_of;
+  use.stream = call.stream;
+  return Opened(std::move(opened));
+}
+
+bool DeviceFeedback::findMissing(const DeviceStation& station, std::span<const KeptEncoding> encodings,
+                                 std::vector<KeptRange>& missing) const {
+  for (const KeptEncoding& encoding : encodings) {
+    const Held* held = encoding.on_device ? find(encoding.kept) : nullptr;
+    if (held != nullptr ? held->station != &station : overlaps(encoding.kept)) return false;
+    if (held == nullptr && encoding.on_device) missing.push_back(encoding.kept);
+  }
+  std::sort(missing.begin(), missing.end(), [](const KeptRange& one, const KeptRange& other) {
+    return std::tie(one.key, one.range.first, one.range.count) <
+           std::tie(other.key, other.range.first, other.range.count);
+  });
+  const auto isEqual = [](const KeptRange& one, const KeptRange& other) {
+    return one.key == other.key && one.range.first == other.range.first && one.range.count == other.range.count;
+  };
+  missing.erase(std::unique(missing.begin(), missing.end(), isEqual), missing.end());
+  return std::adjacent_find(missing.begin(), missing.end(), [](const KeptRange& one, const KeptRange& next) {
+           return one.key == next.key && one.range.end() > next.range.first;
+         }) == missing.end();
+}
+
+/// Memory for the elements, and for what is brought from the reference store.
+Status DeviceFeedback::makeRoom(DeviceStation& station, std::span<const KeptRange> missing, DeviceResiduals& into) {
+  if (missing.empty()) return Status::ok();
+  std::size_t bytes = 0;
+  std::size_t brought_bytes = kZeroBytes;
+  for (const KeptRange& kept : missing) {
+    bytes += aligned(bytesOf(kept));
+    if (references_.holds(kept.key, kept.range)) brought_bytes += aligned(bytesOf(kept));
+  }
+  Result<BlockPool::Lease> memory = station.memory.lease(bytes);
+  if (!memory.isOk()) return memory.status();
+  Result<BlockPool::Lease> pinned = station.pinned.lease(brought_bytes);
+  if (!pinned.isOk()) return pinned.status();
+  const auto block = std::make_shared<BlockPool::Lease>(memory.take());
+  into.pinned_ = pinned.take();
+  std::memset(into.pinned_.data(), 0, kZeroBytes);
+  into.cleared_ = {block->data(), bytes};
+  std::byte* to = block->data();
+  std::byte* from = into.pinned_.data() + kZeroBytes;
+  for (const KeptRange& kept : missing) {
+    auto* data = reinterpret_cast<float*>(to);
+    if (references_.holds(kept.key, kept.range)) {
+      references_.take(kept.key, kept.range.first, {reinterpret_cast<float*>(from), kept.range.count});
+      into.brought_.push_back({to, from, bytesOf(kept)});
+      from += aligned(bytesOf(kept));
+    }
+    held_[kept.key].emplace(kept.range.first, Held{kept.range.count, &station, block, data, nullptr});
+    to += aligned(bytesOf(kept));
+  }
+  return Status::ok();
+}
+
+void DeviceFeedback::close(std::uint64_t tensor) {
+  const auto use = uses_.find(tensor);
+  if (use != uses_.end() && --use->second.calls == 0) uses_.erase(use);
+}
+
+/// Whether the elements have come to pinned memory.
+Result<bool> DeviceFeedback::advanceReturn(Held& held) {
+  if (held.returning != nullptr) return held.returning->done->isDone();
+  DeviceStation& station = *held.station;
+  const std::size_t bytes = held.count * sizeof(float);
+  auto returning = std::make_unique<Return>();
+  Result<BlockPool::Lease> pinned = station.pinned.lease(bytes);
+  if (!pinned.isOk()) return pinned.status();
+  returning->pinned = pinned.take();
+  Result<std::unique_ptr<DeviceEvent>> event = station.device.event();
+  if (!event.isOk()) return event.status();
+  returning->done = event.take();
+  const CopyJob copy{returning->pinned.data(), held.data, bytes};
+  if (Status status = station.in->copy({&copy, 1}); !status.isOk()) return status;
+  if (Status status = station.in->record(*returning->done); !status.isOk()) return status;
+  held.returning = std::move(returning);
+  return false;
+}
+
+Result<bool> DeviceFeedback::bringHome(const ReferenceKey& key, Slots& slots, ElementRange range) {
+  if (uses_.count(key.tensor) > 0) return false;
+  bool all = true;
+  for (auto slot = slots.begin(); slot != slots.end();) {
+    Held& held = slot->second;
+    const ElementRange there{slot->first, held.count};
+    if (there.end() <= range.first || range.end() <= there.first) {
+      ++slot;
+      continue;
+    }
+    const Result<bool> come = advanceReturn(held);
+    if (!come.isOk()) return come;
+    if (!come.value()) {
+      all = false;
+      ++slot;
+      continue;
+    }
+    const Result<std::span<float>> home = references_.open(key, there);
+    if (!home.isOk()) return home.status();
+    std::memcpy(home.value().data(), held.returning->pinned.data(), held.count * sizeof(float));
+    slot = slots.erase(slot);
+  }
+  return all;
+}
+
+Result<bool> DeviceFeedback::bringHome(const KeptRange& kept) {
+  const auto slots = held_.find(kept.key);
+  if (slots == held_.end() || !overlaps(kept)) return true;
+  const Result<bool> home = bringHome(kept.key, slots->second, kept.range);
+  if (slots->second.empty()) held_.erase(slots);
+  return home;
+}
+
+Result<bool> DeviceFeedback::bringHome(std::uint64_t tensor) {
+  bool all = true;
+  for (auto slots = held_.begin(); slots != held_.end();) {
+    if (tensor != 0 && slots->first.tensor != tensor) {
+      ++slots;
+      continue;
+    }
+    const Result<bool> home = bringHome(slots->first, slots->second, {0, ~std::uint64_t{0}});
+    if (!home.isOk()) return home;
+    all = all && home.value();
+    slots = slots->second.empty() ? held_.erase(slots) : std::next(slots);
+  }
+  return all;
+}
+
+} // namespace goss
