@@ -9,6 +9,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "gossamer/gossamer.h"
 #include "tests/wan/emulator/wan.h"
 
 namespace goss::wanem {
@@ -66,6 +67,10 @@ int runProgram(int argc, char** argv) {
   const std::string verb = args.empty() ? "" : args[0];
   if (verb.empty() || std::count(args.begin(), std::find(args.begin(), args.end(), "--"), "--help"))
     return fputs(kHelp, stdout), verb.empty() ? 2 : 0;
+  if (verb == "--version") {
+    printf("goss-wanem %d.%d.%d\n", GOSS_VERSION_MAJOR, GOSS_VERSION_MINOR, GOSS_VERSION_PATCH);
+    return 0;
+  }
   Options o;
   struct Num {
     double* v;
