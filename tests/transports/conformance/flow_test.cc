@@ -168,7 +168,7 @@ TEST_P(TransportFlow, AMessageThatWaitsForItsReceiveMayBeTakenBack) {
         const std::uint64_t fills = fullOr(6000u, 3500u);
         for (std::uint64_t i = 0; i < 5 * fills; ++i) {
           if (i >= fills && i % 500 == 0) { // Does the room only seem full, because the receiver is not running?
-            node.driveFor(std::chrono::milliseconds(20));
+            node.driveFor(std::chrono::milliseconds(100));
             if (!fill.back()->done()) break;
           }
           fill.push_back(std::make_unique<TestSend>(node, 1, flow(1, 1), pattern(500, i)));
