@@ -222,12 +222,13 @@ Found find(MPI_Comm comm, bool may_make) {
   thread_local LastSeen<MPI_Comm, const Cached*> last;
   if (const Cached* const* seen = last.find(comm, freedCommunicators()); seen != nullptr)
     return {(*seen)->communicator, (*seen)->reason, MPI_SUCCESS};
+  const std::uint64_t freed = freedCommunicators().count();
   void* value = nullptr;
   int is_cached = 0;
   if (PMPI_Comm_get_attr(comm, key(), &value, &is_cached) != MPI_SUCCESS) return {nullptr, "no communicator"};
   if (is_cached != 0) {
     const auto* cached = static_cast<const Cached*>(value);
-    last.set(comm, freedCommunicators(), cached);
+    last.set(comm, freed, cached);
     return {cached->communicator, cached->reason, MPI_SUCCESS};
   }
   return may_make ? make(comm) : Found{nullptr, "no blocking collective on this communicator yet", MPI_SUCCESS};

@@ -26,8 +26,9 @@ class LastSeen {
   [[nodiscard]] const Facts* find(Handle handle, const Freed& freed) const {
     return handle == handle_ && freed.count() == freed_ ? &facts_ : nullptr;
   }
-  void set(Handle handle, const Freed& freed, const Facts& facts) {
-    freed_ = freed.count();
+  /// `freed`: Freed::count() before the facts were asked for.
+  void set(Handle handle, std::uint64_t freed, const Facts& facts) {
+    freed_ = freed;
     handle_ = handle;
     facts_ = facts;
   }

@@ -218,8 +218,9 @@ TypeFacts cachedFactsOf(MPI_Datatype type) {
 TypeFacts factsOf(MPI_Datatype type) {
   thread_local LastSeen<MPI_Datatype, TypeFacts> last;
   if (const TypeFacts* found = last.find(type, freedTypes()); found != nullptr) return *found;
+  const std::uint64_t freed = freedTypes().count();
   const TypeFacts facts = cachedFactsOf(type);
-  last.set(type, freedTypes(), facts);
+  last.set(type, freed, facts);
   return facts;
 }
 

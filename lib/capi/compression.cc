@@ -9,6 +9,7 @@
 #include "capi/handles.h"
 #include "capi/structs.h"
 #include "capi/user_codec.h"
+#include "communicator/call_guard.h"
 #include "execution/tensor_use.h"
 #include "explain/explain.h"
 #include "gossamer/compression.h"
@@ -29,6 +30,7 @@ Status pending(const char* function) {
 template <typename Body>
 Status withState(const char* function, goss_comm_t comm, uint64_t tensor, Body body) {
   goss::Communicator& communicator = *comm->communicator;
+  const goss::CallGuard guard(communicator);
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(communicator.defaultTimeoutMs());
   while (true) {
     {

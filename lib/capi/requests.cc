@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capi/device_calls.h"
+#include "communicator/call_guard.h"
 #include "communicator/wait.h"
 
 namespace goss::capi {
@@ -273,11 +274,13 @@ goss_status goss_start(goss_request_t request) {
     if (request == nullptr) return invalid("goss_start: the request is NULL");
     if (Status status = checkRequest("goss_start", request); !status.isOk()) return status;
     goss::Operation& operation = *toOperation(request);
-    goss::Requests& requests = goss::Communicator::of(operation).requests();
+    goss::Communicator& communicator = goss::Communicator::of(operation);
+    goss::Requests& requests = communicator.requests();
     goss::StreamOrdered* const ordered = operation.streamOrdered();
     const bool in_group = Group::ofThisThread().open();
     if (ordered == nullptr) return requests.restart(operation, in_group);
-    if (Status status = ordered->prepare(); !status.isOk()) return status;
+    const goss::CallGuard guard(communicator); // prepare() may block.
+    if (Status status = ordered->prepare(in_group); !status.isOk()) return status;
     if (Status status = requests.restart(operation, in_group); !status.isOk()) return status;
     if (!ordered->isEnqueuing()) return requests.finish(operation, nullptr); // It failed as it started.
     enqueue(operation);

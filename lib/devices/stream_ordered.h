@@ -2,18 +2,23 @@
 #ifndef GOSS_LIB_DEVICES_STREAM_ORDERED_H_
 #define GOSS_LIB_DEVICES_STREAM_ORDERED_H_
 
+#include <cstdint>
+
 #include "gossamer/status.h"
 #include "platform/thread_safety.h"
 
 namespace goss {
+
+/// Whether the handle is CUDA's for the default stream of each thread: two threads give it for two streams.
+inline bool isStreamOfThread(const void* stream) { return reinterpret_cast<std::uintptr_t>(stream) == 2; }
 
 /// The thread that starts it calls these at each start, without the engine's lock: where streams are made synchronous,
 /// enqueuing returns only when the loop has turned. Failures to enqueue fail the call.
 class StreamOrdered {
  public:
   virtual ~StreamOrdered() = default;
-  /// Before the start: Devices::prepare().
-  [[nodiscard]] virtual Status prepare() = 0;
+  /// Before the start: Devices::prepare(). May block. `in_group`: the start is in an open group of calls.
+  [[nodiscard]] virtual Status prepare(bool in_group) = 0;
   /// Before the start, if it is in an open group of calls, and the call may have been made outside one: a persistent
   /// one. It stays so. With the engine's lock.
   virtual void joinGroupOnLoop() GOSS_ON_LOOP {}

@@ -29,6 +29,8 @@ constexpr int kYieldsBetweenClockReads = 8;
 /// each spins in turn until it sleeps, and because neither waits for long, the scheduler does not move one of them.
 /// Seen where another program uses one processor of two: 127 us for each message.
 constexpr std::chrono::milliseconds kYieldsAfterSleep(1);
+/// A thread that has looked for so long yields between looks, too, for the same reason.
+constexpr std::chrono::microseconds kLooksWithoutYield(100);
 
 bool isPast(TimePoint limit) { return limit != TimePoint::max() && Clock::now() >= limit; }
 
@@ -171,7 +173,7 @@ bool Engine::mayWait() const {
 void Engine::drive(Lock& lock, const std::function<bool()>& done, TimePoint limit) {
   int turns = 0;
   int idle_turns = 0;
-  TimePoint spin_end{};
+  TimePoint spin_begin{};
   while (!done()) {
     const bool moved = turnOnLoop();
     letOthersIn(lock);
@@ -194,10 +196,10 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done, TimePoint limi
     const int look = spin_us_ == 0 ? 1 : oversubscribed_ ? kYieldsBetweenClockReads : kTurnsBetweenClockReads;
     if (idle_turns % look != 0) continue;
     const TimePoint now = Clock::now();
-    if (idle_turns == look) spin_end = now + std::chrono::microseconds(spin_us_);
-    if (!oversubscribed_ && now < yields_until_) ::sched_yield();
+    if (idle_turns == look) spin_begin = now;
+    if (!oversubscribed_ && (now < yields_until_ || now - spin_begin >= kLooksWithoutYield)) ::sched_yield();
     if (now >= limit) return;
-    if (now < spin_end || done()) continue;
+    if (now - spin_begin < std::chrono::microseconds(spin_us_) || done()) continue;
     sleep(lock, millisecondsTo(limit));
     yields_until_ = Clock::now() + kYieldsAfterSleep;
     active_.checkTimers();

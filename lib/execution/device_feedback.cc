@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "devices/stream_ordered.h"
+
 namespace goss {
 
 namespace {
@@ -64,8 +66,8 @@ const DeviceFeedback::Held* DeviceFeedback::find(const KeptRange& kept) const {
 bool DeviceFeedback::mayBegin(const Beginner& call) const {
   const auto use = uses_.find(call.tensor);
   if (use == uses_.end()) return call.others == 0;
-  return call.stream != nullptr && use->second.stream == call.stream && use->second.calls == call.others &&
-         use->second.phase_of == call.plan.phase_of;
+  return call.stream != nullptr && !isStreamOfThread(call.stream) && use->second.stream == call.stream &&
+         use->second.calls == call.others && use->second.phase_of == call.plan.phase_of;
 }
 
 Result<std::shared_ptr<const DeviceResiduals>> DeviceFeedback::open(DeviceStation& station, const Beginner& call,

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "devices/stream_ordered.h"
 #include "execution/run.h"
 #include "execution/tensor_use.h"
 #include "kernels/kernels.h"
@@ -69,12 +70,13 @@ StreamGate::Shape shapeOfFragments(const Plan& plan, const Call& call, const Edg
 }
 
 /// Whether what both keep of their tensor is right, and neither waits for the other, if their work is enqueued one
-/// after the other.
+/// after the other: only if they encode the same on the same processor, so that nothing must come home between them.
 bool mayFollowInStream(const Call& first, const Plan& first_plan, const Call& second, const Plan& second_plan) {
-  return first.device.ordered && first.device.stream == second.device.stream && first.count == second.count &&
-         first.collective == second.collective && first_plan.algorithm == second_plan.algorithm &&
-         first_plan.fragments == second_plan.fragments && first.device.input == second.device.input &&
-         first.device.output == second.device.output;
+  return first.device.ordered && !isStreamOfThread(first.device.stream) && first.device == second.device &&
+         first.collective == second.collective && first.dtype == second.dtype && first.op == second.op &&
+         first.root == second.root && first.count == second.count && first.counts_hash == second.counts_hash &&
+         first.codecs == second.codecs && first_plan.algorithm == second_plan.algorithm &&
+         first_plan.fragments == second_plan.fragments;
 }
 
 /// Counts as if the bytes had gone to each other rank in a message.
@@ -494,10 +496,9 @@ void Execution::completeWhenLeftOnLoop() {
 }
 
 bool Execution::waitsForDevice() const {
-  if (stages_.empty()) return false;
-  if (on_board_) return !passage_.isHere();
-  return fragments_left_ == 0 ||
-         std::any_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<Run>& run) { return run->isUnderWay(); });
+  if (!stages_.empty() && on_board_) return !passage_.isHere();
+  if (!stages_.empty() && fragments_left_ == 0) return true;
+  return std::any_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<Run>& run) { return run->isUnderWay(); });
 }
 
 void Execution::endEnqueuing(const Status& status) {
@@ -513,17 +514,19 @@ void Execution::endEnqueuing(const Status& status) {
 
 /// Of calls that keep what they lose of one tensor, one waits here until those in other streams, or of other lengths,
 /// have ended: what they keep could not come to the host behind gates of this one.
-Status Execution::prepare() {
+Status Execution::prepare(bool in_group) {
+  Call call = call_;
+  call.device.grouped = call.device.grouped || in_group;
   for (bool waits = keptTensor() != 0; waits;) {
     {
       auto lock = environment_.engine.enter();
       waits = false;
       environment_.operations.forEachActiveOnLoop([&](Operation& other) GOSS_ON_LOOP {
         if (&other == this || other.keptTensor() != keptTensor()) return;
-        const auto* call = dynamic_cast<const Execution*>(&other);
+        const auto* before = dynamic_cast<const Execution*>(&other);
         // One whose gates the end of a group enqueues cannot end before.
-        waits = waits || (call != nullptr && !call->isEnqueuing() &&
-                          !mayFollowInStream(call->call_, *call->plan_, call_, *plan_));
+        waits = waits || (before != nullptr && !before->isEnqueuing() &&
+                          !mayFollowInStream(before->call_, *before->plan_, call, *plan_));
       });
     }
     if (waits) std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -58,7 +58,7 @@ class Execution final : public Operation, public StreamOrdered {
   [[nodiscard]] bool tryRunOnLoop(int looks) GOSS_ON_LOOP;
 
   [[nodiscard]] StreamOrdered* streamOrdered() override { return call_.device.ordered ? this : nullptr; }
-  [[nodiscard]] Status prepare() override;
+  [[nodiscard]] Status prepare(bool in_group) override;
   void joinGroupOnLoop() GOSS_ON_LOOP override;
   void enqueueArrivals() override;
   void enqueueGates() override;

@@ -40,7 +40,9 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   [[nodiscard]] bool waitsForDevice() const override { return phase_ != Phase::moving; }
   [[nodiscard]] StreamOrdered* streamOrdered() override { return device_.stream != nullptr ? this : nullptr; }
 
-  [[nodiscard]] Status prepare() override { return context_.devices.prepare(device_.ordinal, device_.stream); }
+  [[nodiscard]] Status prepare(bool /*in_group*/) override {
+    return context_.devices.prepare(device_.ordinal, device_.stream);
+  }
   void enqueueArrivals() override;
   void enqueueGates() override;
   [[nodiscard]] bool isEnqueuing() const override { return gate_ != nullptr && !gate_->isEnqueued(); }

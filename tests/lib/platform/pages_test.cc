@@ -18,7 +18,9 @@ class Pages : public ::testing::Test {
  protected:
   Pages()
       : memory_(static_cast<std::byte*>(
-            ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {}
+            ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    ::madvise(memory_, kPages * kPage, MADV_NOHUGEPAGE); // One huge page would be all of them.
+  }
   ~Pages() override { ::munmap(memory_, kPages * kPage); }
 
   std::vector<int> resident() const {
