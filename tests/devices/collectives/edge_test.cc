@@ -15,6 +15,7 @@
 #include "tests/devices/collectives/device_rank.h"
 #include "tests/support/calls.h"
 #include "tests/support/environment.h"
+#include "tests/support/quick.h"
 
 namespace goss::test {
 namespace {
@@ -208,7 +209,7 @@ class ForsakenEdge : public testing::TestWithParam<std::string> {};
 TEST_P(ForsakenEdge, LeavesNoNumbers) {
   ScopedEnvironment environment;
   environment.set("GOSS_FRAGMENT_BYTES", "8192");
-  runDeviceRanks({"", 2, {}, 200}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+  runDeviceRanks({"", 2, {}, fullOr(200, 1500)}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
     if (rank == 1) {
       failureOf(comm);
       return;

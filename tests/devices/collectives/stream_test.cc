@@ -17,6 +17,7 @@
 #include "tests/devices/collectives/device_rank.h"
 #include "tests/support/calls.h"
 #include "tests/support/environment.h"
+#include "tests/support/quick.h"
 
 namespace goss::test {
 namespace {
@@ -187,7 +188,7 @@ TEST(Streams, ARequestThatIsDestroyedInAnOpenGroupIsComplete) {
 }
 
 TEST(Streams, StayClosedBehindAFailedCallUntilAbort) {
-  runDeviceRanks({"", 2, {}, 300}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+  runDeviceRanks({"", 2, {}, fullOr(300, 1500)}, [](goss_comm_t comm, int rank, DeviceRank& device) {
     if (rank == 1) { // It never calls.
       failureOf(comm);
       return;
@@ -211,7 +212,7 @@ TEST(Streams, GoOnBehindAFailedCallAfterALongStop) {
   ScopedEnvironment environment;
   environment.set("GOSS_DEVICE_HOLD_MS", "300");
   environment.set("GOSS_FRAGMENT_BYTES", "8192"); // More fragments than are in flight.
-  runDeviceRanks({"", 2, {}, 200}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+  runDeviceRanks({"", 2, {}, fullOr(200, 1500)}, [](goss_comm_t comm, int rank, DeviceRank& device) {
     if (rank == 1) {
       failureOf(comm);
       return;
