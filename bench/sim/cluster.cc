@@ -80,7 +80,7 @@ void Cluster::makeSplitGroups(const Group& group, Operation& operation) {
   std::map<std::int32_t, std::vector<int>> members;
   for (std::size_t rank = 0; rank < operation.colors.size(); ++rank)
     members[operation.colors[rank]].push_back(group.world_ranks[rank]);
-  // Those that leave a site share its port with the others that do.
+  // New groups whose ranks lie in several sites share the port of each of those sites.
   std::map<int, int> leaving;
   const auto sitesOf = [&](const std::vector<int>& ranks) {
     std::set<int> sites;

@@ -31,7 +31,7 @@ struct Shared {
   std::map<int, Status> properties = {}; ///< Whether it has those that ranks have required.
 };
 
-/// Of the thread: a simulation has one.
+/// The topologies that this thread has made; a simulation runs in one thread.
 std::map<std::pair<std::string, int>, std::weak_ptr<Shared>>& made() {
   static thread_local std::map<std::pair<std::string, int>, std::weak_ptr<Shared>> all;
   return all;

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxTensors = 8;
 constexpr std::size_t kTensorElems = 256; // 1 KiB, the smallest bucket
 constexpr std::size_t kFewElems = 8;
 constexpr std::size_t kDrawnRanks = 32;
-/// Of a step, behind the forward pass.
+/// The part of a step's time that the backward pass takes; it follows the forward pass.
 constexpr double kBackwardPart = 2.0 / 3;
 
 /// The tensors that stand for the model, and the spec with buckets as many as they.

@@ -18,11 +18,11 @@ class Freed {
   std::atomic<std::uint64_t> count_{1};
 };
 
-/// Of one thread. Holds until any handle of the kind is freed.
+/// Each thread has its own. What it keeps is true until any handle of the kind is freed.
 template <class Handle, class Facts>
 class LastSeen {
  public:
-  /// Null: another handle, or one was freed since.
+  /// Returns what set() kept for the handle; null if that was another handle, or if one was freed since.
   [[nodiscard]] const Facts* find(Handle handle, const Freed& freed) const {
     return handle == handle_ && freed.count() == freed_ ? &facts_ : nullptr;
   }

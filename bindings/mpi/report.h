@@ -10,7 +10,8 @@ namespace goss::interposer {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of a call that begins; without a report any time.
+/// Returns the time at which a call begins, for record(). Where no report is asked for, reads no clock and returns any
+/// time.
 Clock::time_point reportedTime();
 
 /// `reason` "": to Gossamer. Costs nothing where no report is asked for.

@@ -11,8 +11,9 @@ namespace goss::devices::cuda {
 
 namespace {
 
-/// Of a gate that is a kernel, against one that spins for ever because its process was stopped, or its end left the GPU
-/// as it was, as a server that shares a GPU among processes may. Longer than any call waits with its stream closed.
+/// A gate's kernel ends by itself after so long. Else it could spin for ever: its process may be stopped, or may end
+/// where a server shares the GPU among processes and leaves the kernel running. No call keeps its stream closed so
+/// long.
 constexpr std::chrono::hours kLongestWait{24};
 
 } // namespace

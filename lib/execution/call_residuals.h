@@ -25,18 +25,18 @@ struct KeepingCall {
   const EdgeCodec& edge;
 };
 
-/// Under the engine's lock.
+/// The residuals that one call uses on a device. Callers have the engine's lock.
 class CallResiduals {
  public:
   /// The environment outlives it.
   explicit CallResiduals(const RunEnvironment& environment) : environment_(environment) {}
 
-  /// For a call that begins, and whose edge codec is bound. False: it has to encode on the host. Of a call in no stream
-  /// start() is called too.
+  /// A call that begins, and whose edge codec is bound, takes its residuals. False: the call has to encode on the host.
+  /// For a call that is a part of no stream, open() also calls start().
   Result<bool> open(DeviceStation& station, const KeepingCall& keeping) GOSS_ON_LOOP;
   /// Lets copies begin after which residuals are what they must be.
   Status start(DeviceStation& station);
-  /// Those of open(); null: there are none.
+  /// Returns the residuals that open() took; null: it took none.
   [[nodiscard]] const std::shared_ptr<const DeviceResiduals>& opened() const { return opened_; }
   /// Lets what the call encodes on the host come home, if no call uses it.
   Status bringHome(const KeepingCall& keeping) const;
@@ -54,7 +54,7 @@ class CallResiduals {
   const RunEnvironment& environment_;
   std::shared_ptr<const DeviceResiduals> opened_;
   std::unique_ptr<DeviceEvent> here_; ///< Recorded behind the copies of start().
-  std::uint64_t used_tensor_ = 0;     ///< Of open(), until close().
+  std::uint64_t used_tensor_ = 0;     ///< The call's tensor from open() to close(); else 0.
 };
 
 } // namespace goss

@@ -16,7 +16,7 @@ constexpr double kClear = 0.7;
 /// From the second pair of calls on medians that differ by this much decide.
 constexpr double kMuchBetter = 0.9;
 constexpr double kMuchWorse = 1.05;
-/// After the last pair.
+/// After the last pair of calls a proposal wins whose median is at most so many times the other plan's.
 constexpr double kBetter = 0.97;
 /// Settled calls that take so many times what they took, or so little, have found other links.
 constexpr double kSlower = 1.4;
