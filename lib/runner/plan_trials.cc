@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "base/median.h"
 #include "base/wire.h"
 
 namespace goss {
@@ -27,12 +28,6 @@ constexpr std::string_view kOthers[] = {"direct", "ring", "site-pairs", "double-
 
 /// It uses every path.
 constexpr std::string_view kExplorer = "direct";
-
-double medianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 std::uint32_t clipped(double value) {
   return static_cast<std::uint32_t>(std::clamp<double>(value, 0, std::numeric_limits<std::uint32_t>::max()));
@@ -187,7 +182,7 @@ void PlanTrials::ended(const Place& place, double seconds) {
 
 void PlanTrials::report(Kind& kind) {
   kind.reported = true;
-  Report own{medianOf(kind.seconds), flows()};
+  Report own{base::upperMedian(kind.seconds), flows()};
   for (std::size_t rank = 0; rank < own.flows.size(); ++rank) {
     own.flows[rank].bytes -= std::min(own.flows[rank].bytes, kind.before[rank].bytes);
     own.flows[rank].busy_s -= kind.before[rank].busy_s;
@@ -251,7 +246,7 @@ void PlanTrials::decide(Kind& kind) {
   if (kind.series.isSettled()) observed_.age(); // Only comparisons need what a path could do earlier.
   observed_.add(flows, links_);
   const std::uint64_t compared = kind.series.compared();
-  TrialSeries::Stretch next = kind.series.next(medianOf(std::move(seconds)));
+  TrialSeries::Stretch next = kind.series.next(base::upperMedian(std::move(seconds)));
   if (kind.series.compared() > compared)
     rules_.log.write(base::LogLevel::info,
                      fmt::format("all_reduce of {} bytes: {}", kind.bytes, kind.series.finding()));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/median.h"
+
 namespace goss {
 
 namespace {
@@ -21,12 +23,6 @@ constexpr double kBetter = 0.97;
 /// Settled calls that take so many times what they took, or so little, have found other links.
 constexpr double kSlower = 1.4;
 constexpr double kFaster = 0.7;
-
-double medianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 } // namespace
 
@@ -55,9 +51,9 @@ TrialSeries::Stretch TrialSeries::begin() {
 
 TrialSeries::Verdict TrialSeries::verdict() const {
   if (proposal_s_.empty()) return Verdict::open;
-  const double proposal = medianOf(proposal_s_);
+  const double proposal = base::lowerMedian(proposal_s_);
   if (used_s_.empty()) return proposal > kHopeless * first_s_ ? Verdict::worse : Verdict::open;
-  const double ratio = proposal / medianOf(used_s_);
+  const double ratio = proposal / base::lowerMedian(used_s_);
   if (ratio > kHopeless) return Verdict::worse;
   if (ratio < kClear) return Verdict::better;
   const std::size_t pairs = std::min(proposal_s_.size(), used_s_.size());
@@ -77,7 +73,7 @@ TrialSeries::Stretch TrialSeries::compare() {
     ++compared_;
     finding_ =
         fmt::format("a plan {} takes {:.3f} s, the one in use {:.3f}", found == Verdict::better ? "adopted" : "tried",
-                    medianOf(proposal_s_), used_s_.empty() ? first_s_ : medianOf(used_s_));
+                    base::lowerMedian(proposal_s_), used_s_.empty() ? first_s_ : base::lowerMedian(used_s_));
     if (found == Verdict::better) {
       ++adopted_;
       used_ = proposals_.front();

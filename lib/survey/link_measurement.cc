@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "base/median.h"
 #include "survey/link_ping.h"
 #include "survey/link_stream.h"
 
@@ -224,14 +225,8 @@ bool haveOwnPaths(const std::vector<MeasuredLink>& links) {
   return most >= kOwnPaths * least;
 }
 
-double middleOf(std::vector<double> values) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
 bool areAlike(const std::vector<double>& values, double alike) {
-  const double middle = middleOf(values);
+  const double middle = base::upperMedian(values);
   return std::all_of(values.begin(), values.end(),
                      [&](double value) { return value * alike >= middle && value <= alike * middle; });
 }
@@ -256,11 +251,11 @@ double equalLines(const std::vector<MeasuredLink>& links, int size) {
     }
   }
   if (!areAlike(together, kAlikeTogether)) return 0;
-  middle.together = middleOf(together);
-  middle.alone = middleOf(alone);
-  middle.left = middleOf(left);
+  middle.together = base::upperMedian(together);
+  middle.alone = base::upperMedian(alone);
+  middle.left = base::upperMedian(left);
   // Flows that compete leave some of a line idle, which one flow may have filled.
-  return isShared(middle) ? std::max(middle.together, middleOf(fastest)) : 0;
+  return isShared(middle) ? std::max(middle.together, base::upperMedian(fastest)) : 0;
 }
 
 /// Makes equal what is equal for all ranks except for noise. Returns the rate of the ranks' lines, where they have
@@ -278,8 +273,8 @@ double evenOut(std::vector<MeasuredLink>& links, int size) {
   if (size < 3 || !areAlike(latencies, kAlike)) return 0;
   const double line = equalLines(links, size);
   if (line <= 0 && !areAlike(rates, kAlike)) return 0;
-  const double latency_s = middleOf(latencies);
-  const double rate = line > 0 ? line : middleOf(rates);
+  const double latency_s = base::upperMedian(latencies);
+  const double rate = line > 0 ? line : base::upperMedian(rates);
   for (MeasuredLink& link : links) {
     link.latency_s = latency_s;
     link.bandwidth_bytes_per_s = rate;

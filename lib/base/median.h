@@ -1,0 +1,27 @@
+/// Medians.
+#ifndef GOSS_LIB_BASE_MEDIAN_H_
+#define GOSS_LIB_BASE_MEDIAN_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace goss::base {
+
+/// Returns the median of `values`, which are not empty; of an even number the lesser of the two in the middle.
+inline double lowerMedian(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// As lowerMedian(), but of an even number the greater of the two.
+inline double upperMedian(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+} // namespace goss::base
+
+#endif // GOSS_LIB_BASE_MEDIAN_H_
