@@ -116,7 +116,7 @@ void Cluster::post(Group& group, int from, int to, std::uint64_t number, std::ui
   const int receiver = group.world_ranks[static_cast<std::size_t>(to)];
   const int site = network_.sites().siteOf(sender);
   const JitteryPrice link = network_.link(sender, receiver, group.spread.ranks_of_site.at(site) * group.spread.sharing);
-  const double drawn_s = link.jitter_s * static_cast<double>(jitter_.next() >> 11) * 0x1p-53;
+  const double drawn_s = link.jitter_s * jitter_.unit();
   const double each_s = static_cast<double>(bytes) / link.price.bandwidth_bytes_per_s + link.price.overhead_s;
   post.arrival_s = loop_.now_s() + (nth + 1) * each_s + link.price.latency_s + drawn_s;
   traffic_.bytes += static_cast<double>(bytes);

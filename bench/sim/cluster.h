@@ -7,9 +7,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/split_mix.h"
@@ -77,7 +77,8 @@ class Cluster {
 
   /// A communicator of these world ranks, of which `sharing` like it use the ports of sites at once.
   std::shared_ptr<Group> makeGroup(std::vector<int> world_ranks, int sharing = 1);
-  /// The operation with this number, which `rank` joins; `contribute` adds to it. Errors: the group's failure.
+  /// The operation with this number, which the calling rank joins; `contribute` adds to it. Errors: the group's
+  /// failure.
   Result<std::shared_ptr<Operation>> join(Group& group, std::uint64_t number, const Exchange& exchange,
                                           const std::function<void(Operation&)>& contribute);
   /// A message to a neighbour, the `nth` of this call; it may complete the receiver's operation.
@@ -91,7 +92,6 @@ class Cluster {
 
   /// `world_rank` dies now: the others know it options().silence_s later. Outside of ranks.
   void kill(int world_rank);
-  void count(double bytes) { traffic_.bytes += bytes; }
 
  private:
   void priceAndFinish(Group& group, Operation& operation);

@@ -27,9 +27,6 @@ struct Arguments {
   std::string stragglers = "0:1";
   std::string svg_file;
   bool json = false;
-  unsigned long steps = 100;
-  unsigned long checkpoint = 10;
-  unsigned long seed = 1;
 };
 
 /// "2.5" and what follows; false: there is no number above or equal to 0.
@@ -92,9 +89,6 @@ int simulate(const Arguments& arguments, TrainingOptions options) try {
   options.step_s = seconds(arguments.step);
   options.silence_s = seconds(arguments.silence);
   options.churn_per_s = rate(arguments.churn);
-  options.steps = arguments.steps;
-  options.checkpoint = arguments.checkpoint;
-  options.seed = arguments.seed;
   readStragglers(arguments.stragglers, options);
   auto sites = readSites(arguments);
   if (!sites.isOk()) return fail(sites.status().text());
@@ -124,7 +118,7 @@ int main(int argc, char** argv) {
   line.option("--sync", options.sync, "Synchronizer, such as diloco:h=100,codec=int4").showDefault();
   line.option("--parameters,-p", options.parameters, "Parameters of the model").range(1.0, 1e15).showDefault();
   line.option("--step", arguments.step, "Time in which a rank computes a step").check(checkSeconds).showDefault();
-  line.option("--steps", arguments.steps, "Steps of each rank").range(1UL, 100000000UL).showDefault();
+  line.option("--steps", options.steps, "Steps of each rank").range(1UL, 100000000UL).showDefault();
   line.option("--step-jitter", options.step_jitter, "Part of it by which a step may be longer")
       .range(0.0, 100.0)
       .showDefault();
@@ -140,10 +134,10 @@ int main(int argc, char** argv) {
   line.option("--silence", arguments.silence, "Time from a death until the others know it (GOSS_SILENCE_MS)")
       .check(checkSeconds)
       .showDefault();
-  line.option("--checkpoint", arguments.checkpoint, "With churn, ranks go on from the last multiple of so many steps")
+  line.option("--checkpoint", options.checkpoint, "With churn, ranks go on from the last multiple of so many steps")
       .range(1UL, 100000000UL)
       .showDefault();
-  line.option("--seed", arguments.seed, "Of jitter, stragglers and deaths").showDefault();
+  line.option("--seed", options.seed, "Of jitter, stragglers and deaths").showDefault();
   line.option("--svg", arguments.svg_file, "Draws what the first 32 ranks do to this file");
   line.flag("--json", arguments.json, "Print JSON");
   if (const auto status = line.parseOrPrint(argc, argv)) return *status;

@@ -18,7 +18,6 @@ namespace {
 
 using schedule::Links;
 
-constexpr double kUnit = 0x1p-53; ///< 53 random bits times this are in [0, 1).
 /// Schedules of more steps are not simulated: the planner's own price, for about as many bytes, is taken.
 constexpr std::uint64_t kMaxSteps = 2'000'000;
 
@@ -97,7 +96,7 @@ Links Network::linksOf(const std::vector<int>& site_of_rank, int sharing, std::u
       if (spread != nullptr)
         way.price.bandwidth_bytes_per_s *=
             std::min(spread->ranks_of_site.at(site(from)), spread->ranks_of_site.at(site(to)));
-      if (draw > 0) way.price.latency_s += way.jitter_s * static_cast<double>(random.next() >> 11) * kUnit;
+      if (draw > 0) way.price.latency_s += way.jitter_s * random.unit();
       links.setPrice(from, to, way.price);
     }
   }

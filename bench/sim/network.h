@@ -54,10 +54,10 @@ class Network {
   Network(Sites sites, std::uint64_t seed);
 
   [[nodiscard]] const Sites& sites() const { return sites_; }
-  /// Errors: invalidArgument for an unknown codec, or one that works in phases; those of Planner::choice.
+  /// Errors: invalidArgument for an unknown codec, or one that works in phases.
   Result<std::shared_ptr<const CodecPair>> codec(std::string_view spec);
-  /// `draw` selects one of a few draws of the jitter. Errors: as codec().
-  Result<Cost> cost(const Spread& shape, const Exchange& exchange, std::uint64_t draw);
+  /// `draw` selects one of a few draws of the jitter. Errors: those of codec() and of Planner::choice.
+  Result<Cost> cost(const Spread& spread, const Exchange& exchange, std::uint64_t draw);
   /// The link from one rank to another of a communicator in which `sharing` ranks of a site send at the same time.
   [[nodiscard]] JitteryPrice link(int from, int to, int sharing) const;
 

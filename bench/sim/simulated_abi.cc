@@ -6,12 +6,14 @@
 #include <set>
 #include <utility>
 
+#include "call/call.h"
 #include "gossamer/compression.h"
 #include "gossamer/gossip.h"
 #include "gossamer/window.h"
 #include "state/reference_store.h"
 
 using goss::Collective;
+using goss::dtypeBytes;
 using goss::Result;
 using goss::Status;
 using goss::bench::sim::Cluster;
@@ -60,23 +62,10 @@ goss_status unsupported(const char* function) {
                                                         "neighbours, not this; give another synchronizer"));
 }
 
-std::size_t bytesOf(goss_dtype dtype) {
-  switch (dtype) {
-    case GOSS_FLOAT32:
-      return 4;
-    case GOSS_FLOAT64:
-    case GOSS_INT64:
-    case GOSS_UINT64:
-      return 8;
-    default:
-      return 1;
-  }
-}
-
 /// Vectors of parameters and their payloads stand for larger ones; numbers that synchronizers agree on do not.
 std::uint64_t wireBytes(const goss_comm& comm, std::size_t count, goss_dtype dtype) {
-  if (dtype != GOSS_FLOAT32 && dtype != GOSS_UINT8) return count * bytesOf(dtype);
-  return comm.cluster.scaled(count, bytesOf(dtype));
+  if (dtype != GOSS_FLOAT32 && dtype != GOSS_UINT8) return count * dtypeBytes(dtype);
+  return comm.cluster.scaled(count, dtypeBytes(dtype));
 }
 
 template <typename T, typename Combine>
@@ -141,7 +130,7 @@ goss_status divide(goss_comm_t comm, std::int32_t color, goss_comm_t* made) {
   return GOSS_SUCCESS;
 }
 
-/// A rank's exchange with its neighbours: `deliver` takes what source k sent, `begin` prepares the result.
+/// What a rank has passed to a collective among neighbours.
 struct NeighborCall {
   const void* send;
   std::size_t count;
@@ -150,6 +139,7 @@ struct NeighborCall {
   const goss_options* options;
 };
 
+/// Starts a rank's exchange with its neighbours. `result` is what it begins with; `deliver` adds what source k sent.
 goss_status exchangeWithNeighbors(goss_comm_t comm, const NeighborCall& call, std::vector<std::byte> result,
                                   std::function<void(Operation&, std::size_t source, const Post&)> deliver, void* recv,
                                   goss_request_t* request) {
@@ -190,7 +180,7 @@ goss_status exchangeWithNeighbors(goss_comm_t comm, const NeighborCall& call, st
     return true;
   };
   const auto* begin = static_cast<const std::byte*>(call.send);
-  const std::vector<std::byte> data(begin, begin + call.count * bytesOf(call.dtype));
+  const std::vector<std::byte> data(begin, begin + call.count * dtypeBytes(call.dtype));
   for (std::size_t k = 0; k < call.neighborhood->destination_count; ++k) {
     const goss_neighbor& to = call.neighborhood->destinations[k];
     cluster.post(group, comm->rank, to.rank, number, bytes, static_cast<int>(k), {data, 0, to.weight});
@@ -293,7 +283,7 @@ goss_status goss_all_reduce(goss_comm_t comm, const void* send, void* recv, size
 
 goss_status goss_all_gather(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
                             const goss_options* options, goss_request_t* request) {
-  const std::size_t each = count * bytesOf(dtype);
+  const std::size_t each = count * dtypeBytes(dtype);
   const auto contribute = [&](Operation& operation) {
     operation.result.resize(each * comm->group->world_ranks.size());
     std::memcpy(operation.result.data() + static_cast<std::size_t>(comm->rank) * each, send, each);
@@ -307,7 +297,7 @@ goss_status goss_broadcast(goss_comm_t comm, const void* send, void* recv, size_
   const auto contribute = [&](Operation& operation) {
     if (comm->rank != root) return;
     const auto* begin = static_cast<const std::byte*>(send);
-    operation.result.assign(begin, begin + count * bytesOf(dtype));
+    operation.result.assign(begin, begin + count * dtypeBytes(dtype));
   };
   return start(comm, {Collective::broadcast, wireBytes(*comm, count, dtype)}, options, contribute, copyTo(recv),
                request);
@@ -323,7 +313,7 @@ goss_status goss_neighbor_all_reduce(goss_comm_t comm, const void* send, void* r
                                      goss_request_t* request) {
   if (dtype != GOSS_FLOAT32 && dtype != GOSS_FLOAT64) return unsupported("goss_neighbor_all_reduce");
   const auto add = dtype == GOSS_FLOAT32 ? addWeighted<float> : addWeighted<double>;
-  std::vector<std::byte> result(count * bytesOf(dtype));
+  std::vector<std::byte> result(count * dtypeBytes(dtype));
   const auto* own = static_cast<const std::byte*>(send);
   add(result, {own, result.size()}, neighborhood->self_weight);
   std::vector<double> weights;
@@ -339,7 +329,7 @@ goss_status goss_neighbor_all_reduce(goss_comm_t comm, const void* send, void* r
 goss_status goss_neighbor_all_gather(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
                                      const goss_neighborhood* neighborhood, const goss_options* options,
                                      goss_request_t* request) {
-  const std::size_t each = count * bytesOf(dtype);
+  const std::size_t each = count * dtypeBytes(dtype);
   const auto deliver = [each](Operation& operation, std::size_t source, const Post& post) {
     std::memcpy(operation.result.data() + source * each, post.data.data(), each);
   };

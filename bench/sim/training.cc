@@ -91,7 +91,7 @@ class Training {
   }
 
  private:
-  double draw() { return static_cast<double>(random_.next() >> 11) * 0x1p-53; }
+  double draw() { return random_.unit(); }
   [[nodiscard]] double now() { return cluster_.loop().now_s(); }
 
   void planNextDeath() {

@@ -12,8 +12,8 @@ namespace goss::devices::cuda {
 namespace {
 
 /// A gate's kernel ends by itself after so long. Else it could spin for ever: its process may be stopped, or may end
-/// where a server shares the GPU among processes and leaves the kernel running. No call keeps its stream closed so
-/// long.
+/// where a server shares the GPU among processes and leaves the kernel running. Calls keep their streams closed
+/// for so long only where GOSS_TIMEOUT_MS or GOSS_DEVICE_HOLD_MS allow a day.
 constexpr std::chrono::hours kLongestWait{24};
 
 } // namespace

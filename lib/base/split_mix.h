@@ -16,6 +16,8 @@ class SplitMix64 {
   std::uint64_t next() { return detail::mix64(state_ += 0x9e3779b97f4a7c15u); }
   /// A number below `bound`, which is above 0.
   std::size_t below(std::size_t bound) { return static_cast<std::size_t>(next() % bound); }
+  /// A number from 0 up to but not including 1, of 53 random bits.
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
  private:
   std::uint64_t state_;

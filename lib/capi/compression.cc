@@ -26,7 +26,8 @@ Status pending(const char* function) {
 }
 
 /// Enters the engine when all that error feedback keeps of the tensor (0: of all) lies in the host's memory, which it
-/// does not while calls keep it on GPUs. Not where the communicator has failed: nothing can be read then.
+/// does not while calls keep it on GPUs; then runs `body`. Where the communicator has failed it runs `body` at once,
+/// without bringing anything home.
 template <typename Body>
 Status withState(const char* function, goss_comm_t comm, uint64_t tensor, Body body) {
   goss::Communicator& communicator = *comm->communicator;

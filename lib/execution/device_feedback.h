@@ -6,9 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "devices/devices.h"

@@ -35,8 +35,7 @@ Result<bool> Run::isFeedbackHome(const Step& step) const {
 Result<KeptFeedback> Run::feedbackOf(const Step& step) const {
   if (!context_.keeps(step)) return KeptFeedback{};
   if (const Result<bool> home = isFeedbackHome(step); !home.isOk()) return home.status();
-  const CodecPair& codecs = *context_.call->codecs;
-  const ErrorFeedback& feedback = (step.finishes ? codecs.result : codecs.contribution).feedback;
+  const ErrorFeedback& feedback = compressionOf(*context_.call->codecs, step.finishes).feedback;
   return openFeedback(environment_.references, feedback, feedbackPlaceOf(stepContext(), step));
 }
 

@@ -26,7 +26,7 @@ constexpr double kNearPrice = 1.3;
 /// Simple algorithms that do not rely on the same paths as each other.
 constexpr std::string_view kOthers[] = {"direct", "ring", "site-pairs", "double-binary-tree"};
 
-/// It uses every path.
+/// The algorithm that is tried while the rates of some paths are not known: it uses every path.
 constexpr std::string_view kExplorer = "direct";
 
 std::uint32_t clipped(double value) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace goss {
@@ -24,7 +25,8 @@ struct TrialPlan {
 ///     comparing   one call each of a proposal and the plan in     the better one is in use; comparing while there are
 ///                 use in turn, at most kPairs times               proposals and less than kRounds were made, then
 ///                 settled
-///     settled     kSettledCalls by the plan in use                first, when they take far more or less than before
+///     settled     kSettledCalls by the plan in use                as after first, when they take far more or less than
+///                                                                 before
 ///
 /// Pure but for what `propose` does. One thread.
 class TrialSeries {

@@ -49,7 +49,7 @@ struct Method {
   std::string spec, spec_after;
   bool waits = true; ///< Its ranks make the same steps, and keep their mean in each.
   goss_comm_t comm = nullptr;
-  /// Of train(). It is kept, for others must not hear that it is destroyed before they hear of the loss.
+  /// train() makes it and keeps it, for others must not hear that it is destroyed before they hear of the loss.
   goss_sync_t sync = nullptr;
   std::atomic<int> steps = 0;
   std::vector<float> x = std::vector<float>(kElements);
@@ -61,7 +61,7 @@ bool isRight(goss_status status, const Method& method, const char* where) {
   return status == GOSS_SUCCESS;
 }
 
-/// Of the ranks' vectors; exact to 2^-40. Nothing: the communicator has failed.
+/// The mean of the ranks' vectors, in float64. Empty: the communicator has failed.
 std::vector<double> meanOf(goss_comm_t comm, const std::vector<float>& x) {
   std::vector<double> mean(x.begin(), x.end());
   const goss_status status =
@@ -167,7 +167,7 @@ std::vector<std::string> statesOfAll(Method& method, goss_comm_t rest) {
   return states;
 }
 
-/// From the mean of those that are left; their replicas must agree again, or they would not all come to it.
+/// The ranks that are left go on from their mean; their replicas must agree again, or they would not all come to it.
 void goOn(Method& method) {
   goss_comm_t rest = nullptr;
   if (method.saved.empty() || !isRight(goss_comm_shrink(method.comm, nullptr, &rest), method, "shrink")) return;

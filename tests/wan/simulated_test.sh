@@ -81,5 +81,4 @@ for ranks in 4 ${full:+8}; do
   compare "200 Mbit/s, 2 and 40 ms" ddp 4 0.3
   compare "200 Mbit/s, 2 and 40 ms" diloco:h=4 4 0.1
 done
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ] || { tail -n 20 "$scratch/errors"; exit 1; }
+finish || { tail -n 20 "$scratch/errors"; exit 1; }

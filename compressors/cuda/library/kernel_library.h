@@ -24,8 +24,8 @@ class KernelCodec {
   virtual Status merge(MergeJob& job, void* stream) const = 0;
 };
 
-/// Flags for streams of the calling thread's current device that have no memory operations: a kernel of one warp raises
-/// a flag, another one looks at it again and again. GOSS_ERR_INTERNAL: CUDA refuses a kernel.
+/// Flags for streams of the calling thread's current device that have no memory operations: a kernel of one thread
+/// raises a flag, another one looks at it again and again. GOSS_ERR_INTERNAL: CUDA refuses a kernel.
 struct GateKernels {
   /// Loads them on the device, so that no launch does. GOSS_ERR_UNSUPPORTED where they cannot run on it.
   Status (*load)();

@@ -1,4 +1,4 @@
-// The symbol that devices/cuda/codec.cc looks up when it loads libgossamer_cuda_kernels.so.
+// The symbol that devices/cuda/kernels.cc looks up when it loads libgossamer_cuda_kernels.so.
 #include <fmt/format.h>
 
 #include <utility>

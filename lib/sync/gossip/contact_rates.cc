@@ -58,7 +58,7 @@ std::optional<ContactRates::Times> ContactRates::times() const {
   base::SplitMix64 random(1);
   std::vector<double> x(ranks_), next(ranks_);
   for (double& value : x)
-    value = static_cast<double>(random.next() >> 11) * 0x1p-53 - 0.5;
+    value = random.unit() - 0.5;
   constexpr int kIterations = 200;
   for (int iteration = 0; iteration < kIterations; ++iteration) {
     double squares = 0;

@@ -17,9 +17,7 @@
 ///   CUDA_STANDIN_DELAY_US=n       pause before each item of a queue (0)
 ///   CUDA_STANDIN_ONE_QUEUE=1      all streams of a device share one queue, as CUDA_DEVICE_MAX_CONNECTIONS=1 may do
 ///   CUDA_STANDIN_MEMOPS=0         cuStreamWaitValue and cuStreamWriteValue are not supported; 2: the first is not
-///   CUDA_STANDIN_KERNELS=0        devices cannot run the kernels of Gossamer; 2: none that runs for seconds, as where
-///   a
-///                                 display uses the device
+///   CUDA_STANDIN_KERNELS=0        devices cannot run the kernels of Gossamer; 2: none that runs for seconds
 ///   CUDA_STANDIN_LAUNCH_BLOCKING=1 who launches a kernel waits until it has run, as with CUDA_LAUNCH_BLOCKING=1
 ///   CUDA_STANDIN_FAIL_AT=k        the k-th call on a device that reaches a stream or an event, and all calls on that
 ///                                 device after it, fail (0: none); its queues drop what they hold, host functions are

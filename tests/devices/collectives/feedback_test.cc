@@ -38,7 +38,7 @@ std::vector<float> valuesOf(int rank, int call) {
   return values;
 }
 
-/// The calls' results and what is kept, where a rank calls with host buffers.
+/// What an all-reduce of `values` in host memory gives this rank; `comm` keeps what it loses.
 std::vector<std::byte> averageOnHost(goss_comm_t comm, std::vector<float> values, std::size_t count,
                                      const char* codec) {
   const goss_options how = options(nullptr, codec);
