@@ -13,6 +13,7 @@
 #include "bindings/mpi/communicator.h"
 #include "bindings/mpi/operation.h"
 #include "bindings/mpi/real.h"
+#include "bindings/mpi/repeated.h"
 #include "bindings/mpi/report.h"
 #include "bindings/mpi/requests.h"
 
@@ -43,9 +44,21 @@ template <auto kBuilder, class Function, class... Arguments>
 int blocking(const Real<Function>& real, MPI_Comm comm, Arguments... arguments) {
   const Found found = find(comm, true);
   if (found.error != MPI_SUCCESS) return found.error;
-  const Plan plan = planOf<kBuilder>(found, arguments...);
-  if (plan.operation == nullptr) return callMpi(real, plan, arguments..., comm);
-  return runBlocking(real.name(), found, *plan.operation);
+  if constexpr (kIsRepeatable<Arguments...>) {
+    thread_local Repeated<Arguments...> repeated;
+    if (Operation* same = repeated.find(found.communicator.get(), arguments...); same != nullptr)
+      return runBlocking(real.name(), found, *same);
+    const std::uint64_t age = repeated.age();
+    Plan plan = planOf<kBuilder>(found, arguments...);
+    if (plan.operation == nullptr) return callMpi(real, plan, arguments..., comm);
+    const int result = runBlocking(real.name(), found, *plan.operation);
+    repeated.keep(age, found.communicator.get(), std::move(plan.operation), arguments...);
+    return result;
+  } else {
+    const Plan plan = planOf<kBuilder>(found, arguments...);
+    if (plan.operation == nullptr) return callMpi(real, plan, arguments..., comm);
+    return runBlocking(real.name(), found, *plan.operation);
+  }
 }
 
 template <auto kBuilder, class Function, class... Arguments>

@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "bindings/mpi/errors.h"
-#include "bindings/mpi/last_seen.h"
 #include "bindings/mpi/progress.h"
 #include "bindings/mpi/real.h"
 #include "bindings/mpi/settings.h"
@@ -47,11 +46,6 @@ struct Cached {
   std::shared_ptr<Communicator> communicator;
   std::string reason;
 };
-
-Freed& freedCommunicators() {
-  static Freed only;
-  return only;
-}
 
 int forget(MPI_Comm, int, void* value, void*) {
   freedCommunicators().add();
@@ -213,6 +207,11 @@ bool Communicator::hasPlainNeighbors() const {
            !std::binary_search(list.begin(), list.end(), rank_);
   };
   return has_topology_ && arePlain(sources_) && arePlain(destinations_);
+}
+
+Freed& freedCommunicators() {
+  static Freed only;
+  return only;
 }
 
 Found find(MPI_Comm comm, bool may_make) {

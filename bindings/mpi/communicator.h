@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/mpi/last_seen.h"
 #include "gossamer/gossamer.h"
 
 namespace goss::interposer {
@@ -64,6 +65,9 @@ struct Found {
   std::string reason;                         ///< Why they do.
   int error = MPI_SUCCESS;                    ///< Of setting it up; the error handler has been called.
 };
+
+/// The communicators that have been freed.
+Freed& freedCommunicators();
 
 /// Makes one where there is none yet, if `may_make`: then collective over `comm`.
 Found find(MPI_Comm comm, bool may_make);

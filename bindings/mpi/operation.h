@@ -73,6 +73,12 @@ class Operation {
   /// What start calls. It keeps nothing of the program's but buffers.
   void setPost(std::function<goss_status(goss_comm_t, goss_request_t*)> post) { post_ = std::move(post); }
 
+  /// Whether it uses the program's buffers as they are, and can be started again with the same.
+  bool isPlain() const {
+    return before_.empty() && after_.empty() && local_.empty() && scratch_.empty() && types_.empty() &&
+           refusal_ == nullptr;
+  }
+
   /// Why it cannot be started, for people; null: it can.
   const char* refusal() const { return refusal_; }
 

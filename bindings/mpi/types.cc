@@ -6,8 +6,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bindings/mpi/last_seen.h"
-
 namespace goss::interposer {
 
 namespace {
@@ -104,11 +102,6 @@ TypeFacts examine(MPI_Datatype type) {
   facts.is_contiguous = structure.isNamed() || structure.isRow() ||
                         (bytes <= kLargestTried && packsInOrder(type, static_cast<int>(bytes)));
   return facts;
-}
-
-Freed& freedTypes() {
-  static Freed only;
-  return only;
 }
 
 int forget(MPI_Datatype, int, void* facts, void*) {
@@ -214,6 +207,11 @@ TypeFacts cachedFactsOf(MPI_Datatype type) {
 }
 
 } // namespace
+
+Freed& freedTypes() {
+  static Freed only;
+  return only;
+}
 
 TypeFacts factsOf(MPI_Datatype type) {
   thread_local LastSeen<MPI_Datatype, TypeFacts> last;

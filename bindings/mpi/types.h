@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "bindings/mpi/last_seen.h"
 #include "gossamer/gossamer.h"
 
 namespace goss::interposer {
@@ -20,6 +21,8 @@ struct TypeFacts {
 
 /// `type` is any but MPI_DATATYPE_NULL. The facts are cached as an attribute of the type.
 TypeFacts factsOf(MPI_Datatype type);
+/// The types whose facts are no longer known.
+Freed& freedTypes();
 
 /// A reduction that Gossamer has.
 struct Arithmetic {

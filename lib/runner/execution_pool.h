@@ -33,9 +33,11 @@ class ExecutionPool {
   /// Whether the planner finds a plan for `call`, with elements of `element_bytes`.
   Status check(const Call& call, std::uint32_t element_bytes) GOSS_ON_LOOP;
 
-  /// The idle execution that is still bound to the call that cache() was told of. Null: there is none.
+  /// The idle execution that is bound to the call that cache() was told of. Null: there is none. Whoever takes it away
+  /// gives it back by release().
   std::unique_ptr<Execution>* cached(const CallKey& key) GOSS_ON_LOOP;
-  /// `call` has just ended; `key`: its plain arguments, all that it has.
+  /// `call` has just ended; `key`: its plain arguments, all that it has. Its execution is kept for it alone until
+  /// another call takes its place, so that calls of one plan with different buffers do not bind it in turn.
   void cache(const CallKey& key, const Call& call) GOSS_ON_LOOP;
 
   [[nodiscard]] const schedule::Links& links() const GOSS_ON_LOOP { return planner_.links(); }
@@ -45,15 +47,19 @@ class ExecutionPool {
  private:
   struct CachedCall {
     CallKey key;
-    std::unique_ptr<Execution>* idle = nullptr; ///< In idle_.
-    std::uint64_t binding = 0;                  ///< What `idle` is bound to unless it has been replaced or bound anew.
+    std::unique_ptr<Execution> idle; ///< Null: it is in use, or no call is cached here.
+    std::uint64_t binding = 0;       ///< Of the execution that belongs here; 0: none does.
   };
-  static constexpr std::size_t kCached = 16;
+  /// A call has its place in one of kSets sets.
+  static constexpr std::size_t kSets = 16;
+  using Set = std::array<CachedCall, 2>;
+
+  void keepIdle(std::unique_ptr<Execution> execution) GOSS_ON_LOOP;
 
   const RunEnvironment& environment_;
   Planner planner_ GOSS_GUARDED;
-  std::uint64_t bindings_ GOSS_GUARDED = 0; ///< Number of executions that were bound so far, each anew.
-  std::array<CachedCall, kCached> cached_ GOSS_GUARDED;
+  std::uint64_t bindings_ GOSS_GUARDED = 0;    ///< Number of executions that were bound so far, each anew.
+  std::array<Set, kSets> cached_ GOSS_GUARDED; ///< In a set the call that was cached last comes first.
   std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_ GOSS_GUARDED; ///< Null while it is in use.
 };
 
