@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gossamer/sync.h"
+#include "tests/support/calls.h"
+#include "tests/support/thread_ranks.h"
 #include "tests/synchronizers/model.h"
 
 namespace goss::test {
@@ -298,6 +301,37 @@ TEST(PublishedRule, IslandsAverageGradientsWithinAndParametersAcross) {
     reference.push_back(x);
   }
   expectSame(runLibrary("local:h=4,islands=2"), reference);
+}
+
+/// Compressed moments have noise, of which eps would make a giant step where the variance is 0.
+TEST(PublishedRule, ElementsWithoutGradientsStayUnderCompressedAdam) {
+  for (const std::string spec : {"1-bit-adam:warmup=2", "qadam:warmup=2", "0-1-adam:kappa=1,freeze=6,double_every=1"}) {
+    runRanks(2, [&](goss_comm_t comm, int rank) {
+      std::vector<float> x(8, 1.0F);
+      std::vector<float> g(x.size());
+      goss_sync_t sync = nullptr;
+      ASSERT_OK(goss_sync_create(comm, spec.c_str(), &sync));
+      goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+      tensor.name = "x";
+      tensor.parameter = x.data();
+      tensor.gradient = g.data();
+      tensor.count = x.size();
+      ASSERT_OK(goss_sync_register(sync, &tensor, nullptr));
+      ASSERT_OK(goss_sync_start(sync));
+      for (int step = 0; step < 12; ++step) {
+        for (std::size_t i = 0; i < x.size(); ++i)
+          g[i] = i == 3 ? 0 : static_cast<float>(gradientOf(rank, step, i)) + 0.25F;
+        ASSERT_OK(goss_sync_gradients(sync));
+        for (std::size_t i = 0; i < x.size(); ++i)
+          x[i] -= 0.01F * g[i];
+        ASSERT_OK(goss_sync_set_lr(sync, 0.01));
+        ASSERT_OK(goss_sync_step(sync));
+        EXPECT_EQ(x[3], 1) << spec << ", step " << step;
+      }
+      EXPECT_NE(x[0], 1) << spec;
+      ASSERT_OK(goss_sync_destroy(sync));
+    });
+  }
 }
 
 } // namespace

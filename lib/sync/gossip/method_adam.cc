@@ -6,6 +6,9 @@
 // rank's own gradient. 0-1-adam: Lu et al., "Maximizing Communication Efficiency for Large-scale Training via 0/1
 // Adam", ICLR 2023, with DeepSpeed's schedules. dadam: Nazari, Tarzanagh and Michailidis, "DAdam", IEEE TSP 2022: Adam
 // of each rank's own gradients, and gossip of parameters.
+//
+// An element whose gradients were all 0, such as the embedding of a token that no text has, has the variance 0. A codec
+// gives its moment some noise, of which eps would make a giant step; so such elements do not move, as under Adam.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -58,8 +61,12 @@ struct Adam {
     const auto first = static_cast<float>(corrects_bias ? 1 - std::pow(static_cast<double>(beta1), step) : 1.0);
     const auto second = static_cast<float>(corrects_bias ? 1 - std::pow(static_cast<double>(beta2), step) : 1.0);
     for (std::size_t i = 0; i < model.g.size(); ++i) {
-      model.g[i] = model.state[0][i] / first / (std::sqrt(model.state[1][i] / second) + eps);
+      model.g[i] = divided(model.state[0][i] / first, model.state[1][i] / second);
     }
+  }
+  /// By the root of the variance.
+  [[nodiscard]] float divided(float moment, float variance) const {
+    return variance == 0 ? 0.0f : moment / (std::sqrt(variance) + eps);
   }
 };
 
@@ -162,7 +169,7 @@ class ZeroOneAdam : public Rule {
     Status status = peers.mean(moved, true);
     for (std::size_t i = 0; status.isOk() && i < moved.size(); ++i) {
       model.state[0][i] = moved[i] / static_cast<float>(model.scalars[0]);
-      model.x[i] -= moved[i] / (std::sqrt(model.state[1][i]) + adam_.eps);
+      model.x[i] -= adam_.divided(moved[i], model.state[1][i]);
     }
     forgetLocalSteps(model);
     return status;
