@@ -136,11 +136,14 @@ Agreement::Agreement(int self, int size, Reserve reserve)
     : self_(self),
       size_(size),
       reserve_(std::move(reserve)),
-      left_out_(static_cast<std::size_t>(size), false),
-      lost_(left_out_),
-      ended_(left_out_) {
+      has_told_(static_cast<std::size_t>(size), false),
+      remains_(has_told_),
+      left_out_(has_told_),
+      lost_(has_told_),
+      ended_(has_told_) {
   view_.context = reserved_ = reserve_(0);
   settle();
+  decideIfAgreed();
 }
 
 void Agreement::accuse(int rank, bool ended) {
@@ -159,8 +162,11 @@ void Agreement::lose(int rank, bool ended) {
 
 void Agreement::learn(const AgreementView& view) {
   if (decision_.has_value()) return;
-  changed_ = view_.merge(view) || changed_;
-  settle();
+  if (view_.merge(view)) {
+    changed_ = true;
+    settle();
+  }
+  decideIfAgreed();
 }
 
 void Agreement::hear(int from, const AgreementView& theirs) {
@@ -168,43 +174,48 @@ void Agreement::hear(int from, const AgreementView& theirs) {
   if (accused != theirs.accused.end() && has(accused->second.from, from)) lose(from, accused->second.ended);
   if (decision_.has_value()) return;
   told_[from] = theirs;
+  has_told_[static_cast<std::size_t>(from)] = theirs == view_;
   learn(theirs);
 }
 
 void Agreement::hearDecision(int from, const AgreementView& decision) {
   told_decisions_[from] = decision;
-  if (!decision_.has_value() && !left_out_[static_cast<std::size_t>(from)]) decision_ = decision;
+  if (decision_.has_value() || left_out_[static_cast<std::size_t>(from)]) return;
+  decision_ = decision;
+  noteRemaining(decision);
 }
 
 bool Agreement::takeChanged() { return std::exchange(changed_, false); }
 
-bool Agreement::remains(int rank, const AgreementView& view) const {
-  const std::vector<int> remaining = remainingRanks(view, size_);
-  return std::binary_search(remaining.begin(), remaining.end(), rank);
+void Agreement::noteRemaining(const AgreementView& view) {
+  remains_.assign(remains_.size(), false);
+  for (const int rank : remainingRanks(view, size_))
+    remains_[static_cast<std::size_t>(rank)] = true;
+}
+
+bool Agreement::isAwaited(int rank) const {
+  if (rank == self_) return false;
+  const auto index = static_cast<std::size_t>(rank);
+  const bool self_remains = remains_[static_cast<std::size_t>(self_)];
+  if (!decision_.has_value() && self_remains) return remains_[index] && !has_told_[index];
+  const bool may_tell_decision = !lost_[index] && !told_decisions_.contains(rank);
+  if (decision_.has_value()) return self_remains && remains_[index] && may_tell_decision;
+  return may_tell_decision && (remains_[index] || !has_told_[index]);
 }
 
 std::vector<int> Agreement::awaited() const {
-  const std::vector<int> remaining = remainingRanks(decision_.value_or(view_), size_);
-  const auto stays = [&](int rank) { return std::binary_search(remaining.begin(), remaining.end(), rank); };
-  const auto hasToldView = [&](int rank) {
-    const auto told = told_.find(rank);
-    return told != told_.end() && told->second == view_;
-  };
-  const auto mayTellDecision = [&](int rank) {
-    return !told_decisions_.contains(rank) && !lost_[static_cast<std::size_t>(rank)];
-  };
   std::vector<int> ranks;
-  for (int rank = 0; rank < size_; ++rank) {
-    if (rank == self_) continue;
-    const bool is_awaited = decision_.has_value() ? stays(self_) && stays(rank) && mayTellDecision(rank)
-                            : stays(self_)        ? stays(rank) && !hasToldView(rank)
-                                                  : mayTellDecision(rank) && (stays(rank) || !hasToldView(rank));
-    if (is_awaited) ranks.push_back(rank);
-  }
+  for (int rank = 0; rank < size_; ++rank)
+    if (isAwaited(rank)) ranks.push_back(rank);
   return ranks;
 }
 
-bool Agreement::isComplete() const { return (decision_.has_value() || !remains(self_, view_)) && awaited().empty(); }
+bool Agreement::isComplete() const {
+  if (!decision_.has_value() && remains_[static_cast<std::size_t>(self_)]) return false;
+  for (int rank = 0; rank < size_; ++rank)
+    if (isAwaited(rank)) return false;
+  return true;
+}
 
 std::vector<bool> Agreement::agreed() const {
   std::vector<bool> ranks(static_cast<std::size_t>(size_), false);
@@ -215,7 +226,7 @@ std::vector<bool> Agreement::agreed() const {
 }
 
 bool Agreement::goesOn() const {
-  if (!decision_.has_value() || !isComplete() || !remains(self_, *decision_)) return false;
+  if (!decision_.has_value() || !isComplete() || !remains_[static_cast<std::size_t>(self_)]) return false;
   std::vector<bool> ended = ended_;
   for (const AgreementView* view : {&view_, &*decision_})
     for (const auto& [rank, entry] : view->accused)
@@ -223,18 +234,26 @@ bool Agreement::goesOn() const {
   return hasQuorum(agreed(), ended);
 }
 
-// Whatever this rank sends, it has reserved. A rank that its own view leaves out decides nothing: the others send it
-// their decision.
+/// The view is new, or has grown. Whatever this rank sends, it has reserved.
 void Agreement::settle() {
   if (view_.context != reserved_) {
     const std::uint32_t free = reserve_(view_.context);
     changed_ = changed_ || free != view_.context;
     view_.context = reserved_ = free;
   }
-  const std::vector<int> remaining = remainingRanks(view_, size_);
+  noteRemaining(view_);
+  for (std::size_t rank = 0; rank < remains_.size(); ++rank)
+    if (!remains_[rank]) left_out_[rank] = true;
+  for (const auto& [rank, told] : told_)
+    has_told_[static_cast<std::size_t>(rank)] = told == view_;
+}
+
+/// A rank that its own view leaves out decides nothing: the others send it their decision.
+void Agreement::decideIfAgreed() {
+  if (!remains_[static_cast<std::size_t>(self_)]) return;
   for (int rank = 0; rank < size_; ++rank)
-    if (!std::binary_search(remaining.begin(), remaining.end(), rank)) left_out_[static_cast<std::size_t>(rank)] = true;
-  if (std::binary_search(remaining.begin(), remaining.end(), self_) && awaited().empty()) decision_ = view_;
+    if (isAwaited(rank)) return;
+  decision_ = view_;
 }
 
 } // namespace goss

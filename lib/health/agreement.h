@@ -84,7 +84,9 @@ class Agreement {
   void lose(int rank, bool ended);
   void learn(const AgreementView& view);
   void settle();
-  [[nodiscard]] bool remains(int rank, const AgreementView& view) const;
+  void decideIfAgreed();
+  void noteRemaining(const AgreementView& view);
+  [[nodiscard]] bool isAwaited(int rank) const;
 
   const int self_;
   const int size_;
@@ -94,9 +96,12 @@ class Agreement {
   bool changed_ = true;
   std::map<int, AgreementView> told_;           ///< By rank: the latest view that it has sent.
   std::map<int, AgreementView> told_decisions_; ///< By rank: the decision that it has sent.
-  std::vector<bool> left_out_;                  ///< By rank: whether any view of this rank has left it out.
-  std::vector<bool> lost_;                      ///< By rank: whether this rank will hear nothing more from it.
-  std::vector<bool> ended_;                     ///< By rank: whether it is lost and has ended.
+  // The next two are kept up to date, because each message from hundreds of ranks asks for them.
+  std::vector<bool> has_told_; ///< By rank: whether the latest view that it has sent is this rank's.
+  std::vector<bool> remains_;  ///< By rank: whether it remains by the decision, else by the view.
+  std::vector<bool> left_out_; ///< By rank: whether any view of this rank has left it out.
+  std::vector<bool> lost_;     ///< By rank: whether this rank will hear nothing more from it.
+  std::vector<bool> ended_;    ///< By rank: whether it is lost and has ended.
   std::optional<AgreementView> decision_;
 };
 

@@ -4,11 +4,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "call/tag.h"
 
 namespace goss {
+
+namespace {
+
+/// Of calls of Shrink::remind(), one in so many sends at least.
+constexpr unsigned kMaxPause = 4;
+
+} // namespace
 
 Shrink::Shrink(const Peers& peers, const base::Log& log, Hooks hooks)
     : peers_(peers), log_(log), hooks_(std::move(hooks)) {}
@@ -36,19 +44,27 @@ void Shrink::makeAgreement() {
 
 void Shrink::begin() {
   if (agreement_ == nullptr) makeAgreement();
+  reminders_ = 0;
   for (const int rank : peers_.group.others())
     if (peers_.isLost(rank)) agreement_->accuse(rank, peers_.hasEnded(rank));
   settle();
 }
 
-/// Sends news to the others, and ends the attempt when it is settled which ranks go on.
+/// Sends news to the others, and ends the attempt when it is settled which ranks go on. Messages that have come
+/// together change the view many times, so that the others are told once, behind the last of them.
 void Shrink::settle() {
-  const std::vector<int> others = peers_.group.others();
+  untold_ = agreement_->takeChanged() || untold_;
+  const bool decides =
+      agreement_->decision().has_value() && decisions_.try_emplace(attempt_, Decision{*agreement_->decision()}).second;
+  const bool ends = agreement_->isComplete();
   // Sends the last view too, because ranks that have not decided need it.
-  if (agreement_->takeChanged()) tellView(others);
-  if (agreement_->decision().has_value() && decisions_.try_emplace(attempt_, Decision{*agreement_->decision()}).second)
-    tellDecision(others, attempt_);
-  if (agreement_->isComplete()) endAttempt();
+  if (decides || ends || (untold_ && !hooks_.defer())) flush();
+  if (decides) tellDecision(peers_.group.others(), attempt_);
+  if (ends) endAttempt();
+}
+
+void Shrink::flush() {
+  if (std::exchange(untold_, false)) tellView(peers_.group.others());
 }
 
 void Shrink::endAttempt() {
@@ -68,6 +84,8 @@ void Shrink::endAttempt() {
 std::vector<int> Shrink::awaited() const { return agreement_ != nullptr ? agreement_->awaited() : std::vector<int>(); }
 
 void Shrink::remind() {
+  ++reminders_;
+  if (reminders_ % kMaxPause != 0 && !std::has_single_bit(reminders_)) return;
   if (decisions_.contains(attempt_)) {
     tellDecision(awaited(), attempt_);
   } else {

@@ -26,6 +26,8 @@ class Shrink {
     std::function<std::uint32_t(std::uint32_t wanted, unsigned raised)> reserve;
     /// Ends the call that waits for the attempt, if there is one, with this status.
     std::function<void(const Status&)> end_call;
+    /// Whether flush() will be called when all messages that have come are read: false while no call waits.
+    std::function<bool()> defer;
   };
   /// The ranks that go on, and their new communicator.
   struct Survivors {
@@ -45,7 +47,10 @@ class Shrink {
   void begin() GOSS_ON_LOOP;
   /// The ranks that the attempt waits for; none between attempts.
   [[nodiscard]] std::vector<int> awaited() const GOSS_ON_LOOP;
-  /// Sends again what may have come too early for the ranks that are awaited.
+  /// Tells the others what this rank's view has learnt since it was told last: see Hooks::defer.
+  void flush() GOSS_ON_LOOP;
+  /// Sends again what may have come too early for the ranks that are awaited. To be called every half second; it is
+  /// done after ever longer pauses, two seconds at most, because ranks that share processors have much to read.
   void remind() GOSS_ON_LOOP;
   /// The outcome of the last attempt, which has ended. A call returns it: see isBound(). Errors: peerLost, when the
   /// others left this rank out, or when too few ranks agreed; resource, when there are no numbers for communicators
@@ -81,6 +86,8 @@ class Shrink {
   const Hooks hooks_;
   std::uint64_t attempt_ GOSS_GUARDED = 1;
   std::unique_ptr<Agreement> agreement_ GOSS_GUARDED; ///< Null until this rank calls.
+  bool untold_ GOSS_GUARDED = false;                  ///< The others do not know this rank's view.
+  unsigned reminders_ GOSS_GUARDED = 0;               ///< Calls of remind() since begin().
   /// By rank: views that others sent in this attempt before this rank's call.
   std::map<int, AgreementView> early_views_ GOSS_GUARDED;
   /// By rank: decisions that others sent before this rank's call.

@@ -13,7 +13,7 @@ class ShrinkCalls::Call final : public Operation {
  public:
   Call(OperationHost& host, Shrink& shrink) : Operation(host, Failure::alone), shrink_(shrink) {}
   void startOnLoop() GOSS_ON_LOOP override {}
-  void advanceOnLoop() GOSS_ON_LOOP override {}
+  void advanceOnLoop() GOSS_ON_LOOP override { shrink_.flush(); }
   void withdrawOnLoop() GOSS_ON_LOOP override {}
   void remindOnLoop() GOSS_ON_LOOP override { shrink_.remind(); }
   [[nodiscard]] bool outlivesFailure() const override { return true; }
@@ -29,9 +29,16 @@ ShrinkCalls::ShrinkCalls(const Peers& peers, OperationTable& operations, Failure
     : peers_(peers),
       operations_(operations),
       propagator_(propagator),
-      shrink_(peers, log, {std::move(reserve), [this](const Status& status) GOSS_ON_LOOP {
-                             if (call_ != nullptr) operations_.completeOnLoop(*call_, status);
-                           }}) {}
+      shrink_(peers, log,
+              {std::move(reserve),
+               [this](const Status& status) GOSS_ON_LOOP {
+                 if (call_ != nullptr) operations_.completeOnLoop(*call_, status);
+               },
+               [this]() GOSS_ON_LOOP {
+                 if (call_ == nullptr || call_->state() != Operation::State::active) return false;
+                 operations_.engine().active().markDirty(*call_);
+                 return true;
+               }}) {}
 
 Result<Shrink::Survivors> ShrinkCalls::run(std::int64_t timeout_ms) {
   Engine& engine = operations_.engine();
@@ -61,6 +68,7 @@ Status ShrinkCalls::await(Engine::Lock& lock, std::int64_t timeout_ms) {
   shrink_.begin();
   operations_.engine().driveUntil(lock, [&] { return call.state() == Operation::State::complete; });
   call_ = nullptr;
+  shrink_.flush(); // The others may go on with what this rank knows, though its call has reached the deadline.
   operations_.engine().notify(lock);
   return call.status();
 }
