@@ -111,20 +111,21 @@ void Cluster::finish(Operation& operation, double end_s) {
     loop_.wake(rank, end_s);
 }
 
-void Cluster::post(Group& group, int from, int to, std::uint64_t number, std::uint64_t bytes, int nth, Post post) {
-  const int sender = group.world_ranks[static_cast<std::size_t>(from)];
+void Cluster::post(Group& group, int to, Post post) {
+  const int sender = group.world_ranks[static_cast<std::size_t>(post.from)];
   const int receiver = group.world_ranks[static_cast<std::size_t>(to)];
   const int site = network_.sites().siteOf(sender);
   const JitteryPrice link = network_.link(sender, receiver, group.spread.ranks_of_site.at(site) * group.spread.sharing);
   const double drawn_s = link.jitter_s * jitter_.unit();
-  const double each_s = static_cast<double>(bytes) / link.price.bandwidth_bytes_per_s + link.price.overhead_s;
-  post.arrival_s = loop_.now_s() + (nth + 1) * each_s + link.price.latency_s + drawn_s;
-  traffic_.bytes += static_cast<double>(bytes);
+  const double each_s = static_cast<double>(post.bytes) / link.price.bandwidth_bytes_per_s + link.price.overhead_s;
+  post.arrival_s = loop_.now_s() + (post.nth + 1) * each_s + link.price.latency_s + drawn_s;
+  traffic_.bytes += static_cast<double>(post.bytes);
   const auto at = static_cast<std::size_t>(to);
-  const auto found = group.expecting[at].find(number);
+  const auto found = group.expecting[at].find(post.number);
   if (found == group.expecting[at].end()) {
-    group.inbox[at].emplace(std::pair(from, number), std::move(post));
-  } else if (found->second(from, post)) {
+    const std::pair key(post.from, post.number);
+    group.inbox[at].emplace(key, std::move(post));
+  } else if (found->second(post.from, post)) {
     group.expecting[at].erase(found);
   }
 }

@@ -34,9 +34,13 @@ struct Operation {
 
 /// A message to a neighbour.
 struct Post {
+  int from = 0;             ///< Rank.
+  std::uint64_t number = 0; ///< Of the sender's call among its exchanges with neighbours.
+  int nth = 0;              ///< Of the messages of that call, from 0: they leave one after the other.
+  std::uint64_t bytes = 0;  ///< On the wire.
+  double weight = 1;        ///< The sender's factor.
   std::vector<std::byte> data;
-  double arrival_s = 0;
-  double weight = 1; ///< The sender's factor.
+  double arrival_s = 0; ///< Set by Cluster::post().
 };
 
 struct Group {
@@ -81,8 +85,8 @@ class Cluster {
   /// failure.
   Result<std::shared_ptr<Operation>> join(Group& group, std::uint64_t number, const Exchange& exchange,
                                           const std::function<void(Operation&)>& contribute);
-  /// A message to a neighbour, the `nth` of this call; it may complete the receiver's operation.
-  void post(Group& group, int from, int to, std::uint64_t number, std::uint64_t bytes, int nth, Post post);
+  /// Sends a message to rank `to`, whose operation it may complete.
+  void post(Group& group, int to, Post post);
   /// The bytes on the wire, for `elements` of the vectors at this element size.
   [[nodiscard]] std::uint64_t scaled(std::uint64_t elements, std::uint64_t element_bytes) const;
   /// Blocks until it is over.

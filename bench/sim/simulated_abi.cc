@@ -183,7 +183,7 @@ goss_status exchangeWithNeighbors(goss_comm_t comm, const NeighborCall& call, st
   const std::vector<std::byte> data(begin, begin + call.count * dtypeBytes(call.dtype));
   for (std::size_t k = 0; k < call.neighborhood->destination_count; ++k) {
     const goss_neighbor& to = call.neighborhood->destinations[k];
-    cluster.post(group, comm->rank, to.rank, number, bytes, static_cast<int>(k), {data, 0, to.weight});
+    cluster.post(group, to.rank, {comm->rank, number, static_cast<int>(k), bytes, to.weight, data});
   }
   bool complete = sources.empty();
   if (complete) cluster.finish(*operation, operation->last_s);
