@@ -28,7 +28,7 @@ Schedule DisseminationBarrier::plan(const PlanRequest& request) const {
 std::vector<CostRound> DisseminationBarrier::rounds(const PlanRequest& request) const {
   std::vector<CostRound> rounds;
   for (int distance = 1; distance < request.size; distance *= 2)
-    rounds.emplace_back();
+    rounds.push_back({.hops = Hops::shift, .distance = distance});
   return rounds;
 }
 

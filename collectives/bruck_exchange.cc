@@ -44,7 +44,7 @@ std::vector<CostRound> BruckExchange::rounds(const PlanRequest& request) const {
     // Numbers below the size that have this bit.
     const int whole = request.size / (2 * distance) * distance;
     const int rest = std::max(0, request.size % (2 * distance) - distance);
-    rounds.push_back({.part = static_cast<double>(whole + rest)});
+    rounds.push_back({.part = static_cast<double>(whole + rest), .hops = Hops::shift, .distance = distance});
   }
   // The longest path is that of a block with the most bits set.
   if (rounds.size() > 1 && !std::has_single_bit(static_cast<unsigned>(request.size))) rounds.back().waits = false;

@@ -37,7 +37,14 @@ std::vector<CostRound> Butterfly::rounds(int group_size) const {
   std::vector<CostRound> rounds;
   for (int step = 0; step < stepsOf(group_size); ++step) {
     const int part = group_size >> (step + 1);
-    rounds.push_back({.part = static_cast<double>(part), .sums = 1});
+    const int up = partner_(group_size, 0, step);
+    const int down = group_size - up;
+    CostRound round{.part = static_cast<double>(part), .sums = 1};
+    round.hops = symmetry_.exclusive_or ? Hops::exchange : Hops::shift;
+    // Of an even number of ranks side by side as many reach others as in a shift by one less where even positions have
+    // their partners above them, and by one more where they have them below.
+    round.distance = symmetry_.exclusive_or ? up : up < down ? up - 1 : down + 1;
+    rounds.push_back(round);
   }
   return rounds;
 }

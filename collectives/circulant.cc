@@ -71,7 +71,7 @@ std::vector<int> Circulant::skipsFor(int group_size) const {
 
 std::vector<CostRound> Circulant::rounds(int group_size) const {
   if (group_size < 2) return {};
-  if (skips_ == Skips::unit) return {{.messages = group_size - 1, .sums = 1}};
+  if (skips_ == Skips::unit) return {{.messages = group_size - 1, .sums = 1, .hops = Hops::shift}};
   std::vector<CostRound> rounds;
   std::vector<std::pair<int, int>> chains; // By round: the blocks that it adds to, from 0 on; rounds up to its end.
   const int radix = skips_ == Skips::radix4 ? 4 : skips_ == Skips::radix8 ? 8 : 2;
@@ -86,7 +86,9 @@ std::vector<CostRound> Circulant::rounds(int group_size) const {
     rounds.push_back({.part = static_cast<double>(skip - next) / messages,
                       .messages = messages,
                       .sums = 1,
-                      .waits = chain > longest});
+                      .waits = chain > longest,
+                      .hops = Hops::shift,
+                      .distance = next});
     longest = std::max(longest, chain);
     chains.emplace_back(std::min(skip - next, next), chain);
     skip = next;

@@ -184,8 +184,8 @@ std::vector<CostRound> CirculantPipeline::rounds(const PlanRequest& request) con
   const auto more = static_cast<std::uint32_t>(skips.size() - 1) - hops;
   const double part = 1.0 / request.blocks;
   const int sums = collective_ == Collective::reduce ? 1 : 0;
-  return {{.part = part, .times = hops, .sums = sums},
-          {.part = part, .times = request.blocks - 1 + more, .sums = sums, .waits = false}};
+  return {{.part = part, .times = hops, .sums = sums, .hops = Hops::mixed},
+          {.part = part, .times = request.blocks - 1 + more, .sums = sums, .waits = false, .hops = Hops::mixed}};
 }
 
 std::uint64_t CirculantPipeline::wireElements(const PlanRequest& request,

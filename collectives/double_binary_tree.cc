@@ -31,10 +31,18 @@ std::vector<CostRound> DoubleBinaryTree::rounds(int group_size, std::uint32_t pi
   const auto depth = static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(group_size - 1)));
   const double part = 0.5 / pipeline_blocks;
   // A position is an inner one of one tree: up two messages enter and two leave for each block, and down too.
-  return {{.part = part, .messages = 2, .times = depth, .sums = 1, .enters = true},
-          {.part = part, .messages = 2, .times = pipeline_blocks - 1, .sums = 1, .waits = false},
-          {.part = part, .messages = 2, .times = depth},
-          {.part = part, .messages = 2, .times = pipeline_blocks - 1, .waits = false}};
+  const CostRound steady{
+      .part = part, .messages = 2, .times = pipeline_blocks - 1, .waits = false, .hops = Hops::earlier};
+  std::vector<CostRound> rounds;
+  for (std::uint32_t level = 0; level < depth; ++level)
+    rounds.push_back(
+        {.part = part, .messages = 2, .sums = 1, .enters = true, .hops = Hops::tree, .distance = 1 << level});
+  rounds.push_back(steady);
+  rounds.back().sums = 1;
+  for (std::uint32_t level = depth; level-- > 0;)
+    rounds.push_back({.part = part, .messages = 2, .hops = Hops::tree, .distance = 1 << level});
+  rounds.push_back(steady);
+  return rounds;
 }
 
 void DoubleBinaryTree::emit(const Phase& phase) const {

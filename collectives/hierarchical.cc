@@ -48,8 +48,15 @@ std::vector<CostRound> Hierarchical::rounds(const PlanRequest& request) const {
   const int local = request.group_size;
   std::vector<CostRound> half;
   append(half, inner_->rounds(local), 1.0 / local);
+  for (CostRound& round : half)
+    round.among = local;
   std::vector<CostRound> rounds = half;
-  append(rounds, outer_->rounds(request.size / local, request.blocks), 1.0 / local);
+  std::vector<CostRound> across = outer_->rounds(request.size / local, request.blocks);
+  for (CostRound& round : across) {
+    round.distance *= local;
+    round.lanes = local;
+  }
+  append(rounds, across, 1.0 / local);
   append(rounds, gatherRounds(std::move(half)));
   return rounds;
 }

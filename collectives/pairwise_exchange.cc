@@ -27,7 +27,7 @@ Schedule PairwiseExchange::plan(const PlanRequest& request) const {
 
 std::vector<CostRound> PairwiseExchange::rounds(const PlanRequest& request) const {
   if (request.size < 2) return {};
-  return {{.messages = request.size - 1}};
+  return {{.messages = request.size - 1, .hops = Hops::shift}};
 }
 
 std::uint64_t PairwiseExchange::wireElements(const PlanRequest& request,

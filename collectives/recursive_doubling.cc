@@ -26,13 +26,15 @@ Symmetry RecursiveDoubling::symmetry(int group_size) const {
 
 std::vector<CostRound> RecursiveDoubling::rounds(int group_size, std::uint32_t) const {
   const int survivors = static_cast<int>(std::bit_floor(static_cast<unsigned>(group_size)));
+  // Positions that have folded others into themselves lie farther apart, and at no power of two.
+  const Hops hops = survivors < group_size ? Hops::shift : Hops::exchange;
   std::vector<CostRound> rounds;
-  if (survivors < group_size) rounds.push_back({.sums = 1});
+  if (survivors < group_size) rounds.push_back({.sums = 1, .hops = hops});
   for (int distance = 1; distance < survivors; distance *= 2)
-    rounds.push_back({.sums = 1});
+    rounds.push_back({.sums = 1, .hops = hops, .distance = distance});
   // In the last exchange each survivor meets one of the other half. If that half has folded other ranks into itself,
   // the survivor waits for them; if it has folded nobody, the survivor does not.
-  if (survivors < group_size) rounds.push_back({.waits = 2 * (group_size - survivors) > survivors});
+  if (survivors < group_size) rounds.push_back({.waits = 2 * (group_size - survivors) > survivors, .hops = hops});
   return rounds;
 }
 

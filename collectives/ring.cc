@@ -4,7 +4,7 @@ namespace goss::collectives {
 
 std::vector<CostRound> Ring::rounds(int group_size) const {
   if (group_size < 2) return {};
-  return {{.times = static_cast<std::uint32_t>(group_size - 1), .sums = 1}};
+  return {{.times = static_cast<std::uint32_t>(group_size - 1), .sums = 1, .hops = Hops::shift}};
 }
 
 void Ring::emitReduceScatter(const Phase& phase) const {

@@ -83,7 +83,7 @@ std::vector<CostRound> BinomialRooted::rounds(int group_size) const {
   std::vector<CostRound> rounds;
   for (int left = group_size; left > 1;) {
     const int distance = static_cast<int>(std::bit_ceil(static_cast<unsigned>(left)) / 2);
-    rounds.push_back({.part = static_cast<double>(left - distance)});
+    rounds.push_back({.part = static_cast<double>(left - distance), .hops = Hops::tree, .distance = distance});
     left = distance;
   }
   // The longest path is that to a position with the most bits set.
@@ -93,7 +93,7 @@ std::vector<CostRound> BinomialRooted::rounds(int group_size) const {
 
 std::vector<CostRound> LinearRooted::rounds(int group_size) const {
   if (group_size < 2) return {};
-  return {{.messages = group_size - 1}};
+  return {{.messages = group_size - 1, .hops = Hops::tree}};
 }
 
 std::vector<CostRound> enteringRounds(std::vector<CostRound> scatter) {

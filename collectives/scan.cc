@@ -67,7 +67,7 @@ Schedule Scan::plan(const PlanRequest& request) const {
 std::vector<CostRound> Scan::rounds(const PlanRequest& request) const {
   std::vector<CostRound> rounds;
   for (int distance = 1; distance < request.size; distance *= 2)
-    rounds.push_back({.sums = collective_ == Collective::scan ? 1 : 3});
+    rounds.push_back({.sums = collective_ == Collective::scan ? 1 : 3, .hops = Hops::shift, .distance = distance});
   // The longest path ends with what its rank got from the sum of all distances before.
   if (rounds.size() > 1 && !std::has_single_bit(static_cast<unsigned>(request.size))) rounds.back().waits = false;
   return rounds;

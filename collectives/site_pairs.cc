@@ -1,6 +1,7 @@
 #include "collectives/site_pairs.h"
 
 #include <string>
+#include <utility>
 
 #include "collectives/circulant.h"
 #include "collectives/recursive_doubling.h"
@@ -35,6 +36,18 @@ Schedule SitePairs::plan(const PlanRequest& request) const {
   }
   exchange.emitAllGather(inner);
   return builder.build(std::string(name()));
+}
+
+std::vector<CostRound> SitePairs::rounds(const PlanRequest& request) const {
+  const int local = request.group_size;
+  std::vector<CostRound> half;
+  append(half, Circulant(Circulant::Skips::unit).rounds(local), 1.0 / local);
+  for (CostRound& round : half)
+    round.among = local;
+  std::vector<CostRound> rounds = half;
+  rounds.push_back({.part = 1.0 / local / local, .messages = local, .sums = 1, .hops = Hops::shift, .distance = local});
+  append(rounds, gatherRounds(std::move(half)));
+  return rounds;
 }
 
 std::uint64_t SitePairs::wireElements(const PlanRequest& request, std::span<const std::uint64_t> chunk_elems) const {

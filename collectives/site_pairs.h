@@ -13,6 +13,8 @@
 #ifndef GOSS_COLLECTIVES_SITE_PAIRS_H_
 #define GOSS_COLLECTIVES_SITE_PAIRS_H_
 
+#include <vector>
+
 #include "gossamer/algorithm.h"
 
 namespace goss::collectives {
@@ -24,6 +26,7 @@ class SitePairs final : public Algorithm {
   /// Needs two groups of at least two ranks.
   [[nodiscard]] bool supports(const PlanRequest& request) const override;
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override;
+  [[nodiscard]] std::vector<CostRound> rounds(const PlanRequest& request) const override;
   [[nodiscard]] std::uint64_t wireElements(const PlanRequest& request,
                                            std::span<const std::uint64_t> chunk_elems) const override;
 };

@@ -68,14 +68,17 @@ TreeNode TreePipeline::nodeOf(int n, int position) const {
 std::vector<CostRound> TreePipeline::firstBlock(int n) const {
   switch (shape_) {
     case Shape::chain:
-      return {{.times = static_cast<std::uint32_t>(n - 1)}};
+      return {{.times = static_cast<std::uint32_t>(n - 1), .hops = Hops::tree}};
     case Shape::linear:
-      return {{.messages = n - 1}};
+      return {{.messages = n - 1, .hops = Hops::tree}};
     case Shape::binary: {
       const int full = std::bit_width(static_cast<unsigned>(n + 1)) - 2;
       const int depth = std::bit_width(static_cast<unsigned>(n)) - 1;
-      return {{.messages = 2, .times = static_cast<std::uint32_t>(full)},
-              {.times = static_cast<std::uint32_t>(depth - full)}};
+      // Position v is the parent of 2 v + 1 and 2 v + 2.
+      std::vector<CostRound> levels;
+      for (int level = 0; level < depth; ++level)
+        levels.push_back({.messages = level < full ? 2 : 1, .hops = Hops::tree, .distance = 1 << level});
+      return levels;
     }
     default:
       break;
@@ -83,7 +86,7 @@ std::vector<CostRound> TreePipeline::firstBlock(int n) const {
   const int k = shape_ == Shape::binomial ? 2 : shape_ == Shape::knomial4 ? 4 : 8;
   std::vector<CostRound> rounds;
   for (int weight = 1; weight < n; weight *= k)
-    rounds.push_back({.messages = std::min(k - 1, (n - 1) / weight)});
+    rounds.push_back({.messages = std::min(k - 1, (n - 1) / weight), .hops = Hops::tree, .distance = weight});
   std::reverse(rounds.begin(), rounds.end());
   // The longest path leads to a position without a digit 0; the first children's subtrees may be too small to have it.
   int least = 0;
@@ -103,6 +106,9 @@ std::vector<CostRound> TreePipeline::rounds(const PlanRequest& request) const {
       busiest.messages += rounds[i].messages;
   }
   busiest.waits = false;
+  // In a binary tree positions of all nodes but the first send to others far above them.
+  busiest.hops = shape_ == Shape::binary ? Hops::shift : Hops::earlier;
+  busiest.distance = std::max(1, request.size / 2);
   busiest.times = request.blocks - 1;
   rounds.push_back(busiest);
   for (CostRound& round : rounds) {

@@ -52,8 +52,19 @@ struct Symmetry {
   int local = 1;             ///< Divides the period.
 };
 
+/// Which ranks send in a CostRound, and how far.
+enum class Hops : std::uint8_t {
+  unknown,  ///< Prices are simulated where links differ.
+  shift,    ///< Each rank r sends message i, from 1, to rank r + i * distance, modulo the number of ranks.
+  exchange, ///< As shift, but ranks exchange in pairs: r and r xor distance.
+  tree,     ///< As shift, but only a few ranks send: those of one level of a tree.
+  mixed,    ///< Each rank sends to the ranks r + 1, r + 2, r + 4 and so on, in turns.
+  earlier,  ///< The messages go as far as those of the earlier rounds together.
+};
+
 /// A part of the longest path through the schedules of all ranks: messages of one size that pass one rank's port one
-/// after the other. Where links cost the same, such rounds tell a price without a schedule (planner/closed_form.h).
+/// after the other. Where links cost the same, or the same within nodes and between them, such rounds tell a price
+/// without a schedule (planner/closed_form.h).
 struct CostRound {
   double part = 1;         ///< Of a message: parts of the vector, or (Partition::byRank) blocks of one rank.
   int messages = 1;        ///< That pass the port.
@@ -61,6 +72,10 @@ struct CostRound {
   int sums = 0;            ///< Additions (or copies) by the receiver for each element that arrives.
   bool enters = false;     ///< The port is the receiver's: other ranks each send one of the messages.
   bool waits = true;       ///< The round begins when that before has arrived; false: when its messages have left.
+  Hops hops = Hops::unknown;
+  int distance = 1; ///< In ranks; see Hops.
+  int among = 0;    ///< Only ranks of the same so many consecutive ranks exchange with each other; 0: all do.
+  int lanes = 1;    ///< So many consecutive ranks take part in as many trees beside each other; see Hops::tree.
 };
 
 /// Stateless, pure and safe for concurrent use.

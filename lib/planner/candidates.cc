@@ -1,13 +1,17 @@
 #include "planner/candidates.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "call/tag.h"
 #include "planner/closed_form.h"
 #include "planner/cuts.h"
+#include "planner/extrapolation.h"
 #include "planner/planned_ranks.h"
 #include "schedule/placement.h"
 #include "schedule/shares.h"
@@ -50,32 +54,34 @@ constexpr std::uint64_t kThoroughStepBudget = 4'000'000;
 constexpr std::size_t kFewSimulated = 16;
 constexpr std::uint32_t kStepsForEstimate = 600;
 constexpr double kFarOff = 1.25;
+/// Of candidates that formulas price over links of two levels, the most promising are simulated in so many steps.
+constexpr std::uint64_t kStepsOfNear = 6'000;
 /// Where one rank stands for all, the prices of more steps follow from so many ranks, a half and a quarter of them.
 constexpr std::uint64_t kMaxStepsOfOne = 1'200;
 constexpr int kRanksOfOne = 128;
-/// Schedules of more ranks are not made to count their steps.
-constexpr int kMaxPlannedRanks = 128;
-
 /// Among more ranks that are interchangeable formulas take the place of simulations; among fewer they err more.
 constexpr int kSimulatedRanks = 8;
 
 /// The search for one question. Keeps the budget and the best price so far.
 class Search {
  public:
-  Search(const Question& question, const Links& links, Effort effort = Effort::choose, PriceMemo* memo = nullptr)
+  /// `structure`: that of the links.
+  Search(const Question& question, const Links& links, LinkStructure structure, Effort effort = Effort::choose,
+         PriceMemo* memo = nullptr)
       : question_(question),
         links_(links),
         effort_(effort),
         memo_(question.compressed ? nullptr : memo),
         size_(links.size()),
-        period_(links.period()),
+        structure_(std::move(structure)),
+        period_(structure_.period),
         uniform_(period_ == 1),
         max_steps_(period_ < size_ ? kMaxStepsAlike : kMaxSteps) {}
 
   std::vector<Candidate> run(std::span<const Algorithm* const> algorithms) {
     std::vector<Candidate> variants;
     for (const Algorithm* algorithm : algorithms) {
-      for (Candidate& variant : legalVariants(question_, *algorithm, links_))
+      for (Candidate& variant : legalVariants(question_, *algorithm, links_, byFormula()))
         variants.push_back(std::move(variant));
     }
     if (byFormula()) return formed(std::move(variants));
@@ -94,26 +100,60 @@ class Search {
 
   bool priceAgain(Candidate& candidate) {
     if (simulateWhole(candidate)) return true;
-    return byFormula() && ClosedForm(question_, links_).price(candidate);
+    return byFormula() ? form().price(candidate) : priceByLevel(candidate, false);
   }
 
  private:
   enum class Outcome : std::uint8_t { failed, priced, pruned };
 
-  /// Whether formulas price the candidates instead of simulations. Losses over long distances depend on schedules.
+  /// Whether formulas price the candidates instead of simulations. Losses over long distances depend on schedules where
+  /// all ranks are wide apart.
   [[nodiscard]] bool byFormula() const {
-    return effort_ == Effort::choose && size_ > kSimulatedRanks && !question_.compressed && !far() &&
-           ClosedForm::holdsOver(links_);
+    if (effort_ != Effort::choose || size_ <= kSimulatedRanks || question_.compressed) return false;
+    return structure_.levels.has_value() ? structure_.levels->alike : !far() && ClosedForm::holdsOver(links_);
+  }
+  [[nodiscard]] ClosedForm form() const {
+    return {question_, links_, structure_.levels.has_value() ? &*structure_.levels : nullptr};
+  }
+  /// Prices what takes too many steps to simulate over links of two levels. False: those are others.
+  bool priceByLevel(Candidate& candidate, bool tunes) const {
+    const bool knows = structure_.levels.has_value() && size_ > kSimulatedRanks && !question_.compressed;
+    if (!knows || !candidate.order.empty()) return false;
+    return tunes ? form().tune(candidate) : form().price(candidate);
   }
 
   /// Prices all variants by formulas, and those without one by simulation.
   std::vector<Candidate> formed(std::vector<Candidate> variants) {
-    const ClosedForm form(question_, links_);
-    std::vector<Candidate> found;
+    const ClosedForm closed = form();
+    double least_s = best_s_;
+    std::vector<bool> priced;
     for (Candidate& variant : variants) {
-      if (form.tune(variant) || price(variant)) found.push_back(std::move(variant));
+      priced.push_back(closed.tune(variant));
+      if (priced.back()) least_s = std::min(least_s, variant.price_s);
     }
+    const bool over_levels = structure_.levels.has_value();
+    if (over_levels) best_s_ = kFarOff * least_s;
+    std::vector<Candidate> found;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (priced[i] || price(variants[i])) found.push_back(std::move(variants[i]));
+    }
+    if (over_levels) simulateNear(found);
     return found;
+  }
+
+  /// Simulates those that may be the cheapest, the most promising first, as far as that takes few steps.
+  void simulateNear(std::vector<Candidate>& found) {
+    double least_s = std::numeric_limits<double>::infinity();
+    const auto before = [](const Candidate& a, const Candidate& b) {
+      return a.extrapolated != b.extrapolated ? a.extrapolated : a.price_s < b.price_s;
+    };
+    for (spent_ = 0; !found.empty();) {
+      Candidate& next = *std::min_element(found.begin(), found.end(), before);
+      if (!next.extrapolated || next.price_s > kFarOff * least_s) return;
+      const std::uint64_t steps = expectedSteps(next) * std::min(next.fragments, kWindow);
+      if (spent_ + steps > kStepsOfNear || !simulateWhole(next)) return;
+      least_s = std::min(least_s, next.price_s);
+    }
   }
 
   /// Prices what is cheap to simulate, then the others by their estimates, so that most of these are not simulated.
@@ -192,41 +232,16 @@ class Search {
   }
   /// Steps of all ranks that planAll() plans, if each had as many as rank 0.
   [[nodiscard]] std::uint64_t expectedSteps(const Candidate& candidate) const {
-    if (candidate.blocks <= 2 * kFirstBlocks) return stepsOfOne(candidate) * simulatedRanks(candidate);
+    const auto steps = [&](const Candidate& one) { return stepsOfOne(question_, one, size_); };
+    if (candidate.blocks <= 2 * kFirstBlocks) return steps(candidate) * simulatedRanks(candidate);
     // Schedules of many blocks are not made to count their steps.
     Candidate few = candidate;
     few.blocks = kFirstBlocks;
-    const std::uint64_t first = stepsOfOne(few);
+    const std::uint64_t first = steps(few);
     few.blocks = 2 * kFirstBlocks;
-    const std::uint64_t second = stepsOfOne(few);
+    const std::uint64_t second = steps(few);
     const std::uint64_t more = (candidate.blocks - few.blocks) * (second - first) / kFirstBlocks;
     return (second + more) * simulatedRanks(candidate);
-  }
-  /// Steps of rank 0; of many ranks, as a quarter and an eighth of them suggest.
-  [[nodiscard]] std::uint64_t stepsOfOne(const Candidate& candidate) const {
-    const auto steps = [&](int size) -> std::uint64_t {
-      const PlanRequest request = requestAmong(candidate, size);
-      return candidate.algorithm->supports(request) ? candidate.algorithm->plan(request).steps.size() : 0;
-    };
-    const int group = std::max(1, candidate.group_size);
-    int groups = size_ / group;
-    int halvings = 0;
-    for (; groups > 1 && groups * group > kMaxPlannedRanks; ++halvings)
-      groups = (groups + 1) / 2;
-    const std::uint64_t some = halvings > 0 ? steps(groups * group) : 0;
-    const std::uint64_t fewer = halvings > 0 ? steps((groups + 1) / 2 * group) : 0;
-    if (fewer == 0 || some < fewer)
-      return candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size();
-    const bool grows = 2 * some > 3 * fewer;
-    return grows ? some << halvings : some + static_cast<std::uint64_t>(halvings) * (some - fewer);
-  }
-  /// The request of rank 0 of so many first ranks.
-  [[nodiscard]] PlanRequest requestAmong(const Candidate& candidate, int size) const {
-    Question question = question_;
-    question.root = 0;
-    Candidate smaller = candidate;
-    smaller.order.clear();
-    return requestFor(question, smaller, size, 0);
   }
 
   /// Prices the candidate and improves its parameters. False: it cannot be priced.
@@ -235,7 +250,7 @@ class Search {
       if (!priceBlocks(candidate)) return false;
       isCostly(candidate) ? searchBlocks(candidate) : tryBlocks(candidate);
     } else if (expectedSteps(candidate) > maxStepsFor(candidate)) {
-      if (!extrapolate(candidate)) return false;
+      if (!priceByLevel(candidate, true) && !extrapolate(candidate)) return false;
     } else {
       const std::vector<Schedule> schedules = planAll(candidate);
       if (schedules.empty() || !simulate(candidate, schedules)) return false;
@@ -287,7 +302,7 @@ class Search {
   bool priceBlocksAnew(Candidate& candidate) {
     const std::uint64_t steps = expectedSteps(candidate);
     if (candidate.blocks > kFirstBlocks && steps > kMaxPipelineSteps) return priceLongPipeline(candidate);
-    if (steps > max_steps_) return extrapolate(candidate);
+    if (steps > max_steps_) return priceByLevel(candidate, false) || extrapolate(candidate);
     const std::vector<Schedule> schedules = planAll(candidate);
     return !schedules.empty() && simulate(candidate, schedules);
   }
@@ -319,7 +334,10 @@ class Search {
 
   /// Prices the candidate as it stands for another question or over other links.
   bool priceAmong(const Question& question, const Links& links, Candidate& candidate) {
-    Search search(question, links, effort_, memo_);
+    const bool same = &links == &links_;
+    // Which of many ranks that differ stand for all is not remembered.
+    PriceMemo* const memo = same || uniform_ ? memo_ : nullptr;
+    Search search(question, links, same ? structure_ : LinkStructure::of(links), effort_, memo);
     const bool priced = search.priceBlocks(candidate);
     spent_ += search.spent_;
     return priced;
@@ -407,38 +425,36 @@ class Search {
     return is;
   }
 
-  void keepIfWorthwhile(Candidate& candidate, Candidate& trial) const {
+  static void keepIfWorthwhile(Candidate& candidate, Candidate& trial) {
     if (trial.price_s < candidate.price_s * kWorthwhile) candidate = std::move(trial);
+  }
+  [[nodiscard]] Candidate inParts(const Candidate& candidate, std::uint32_t parts) const {
+    return goss::inParts(candidate, parts, question_, links_);
   }
 
   /// From the number of blocks that the candidate has: doubles it while that gains, else halves it while that loses
   /// little.
   void searchBlocks(Candidate& candidate) {
     const std::uint32_t first = candidate.blocks;
+    const auto priced = [&](Candidate& trial) { return spent_ <= budget_ && priceBlocks(trial); };
     for (bool better = true; better && 2 * candidate.blocks <= mostBlocks() && !hopeless(candidate);) {
-      Candidate trial = candidate;
-      trial.blocks *= 2;
-      better = spent_ <= budget_ && priceBlocks(trial) && trial.price_s < candidate.price_s * kWorthwhile;
+      Candidate trial = inParts(candidate, 2 * candidate.blocks);
+      better = priced(trial) && trial.price_s < candidate.price_s * kWorthwhile;
       if (better) candidate = std::move(trial);
     }
     for (bool as_good = candidate.blocks == first; as_good && candidate.blocks > 1 && !hopeless(candidate);) {
-      Candidate trial = candidate;
-      trial.blocks /= 2;
-      as_good = spent_ <= budget_ && priceBlocks(trial) && trial.price_s * kWorthwhile <= candidate.price_s;
+      Candidate trial = inParts(candidate, candidate.blocks / 2);
+      as_good = priced(trial) && trial.price_s * kWorthwhile <= candidate.price_s;
       if (as_good) candidate = std::move(trial);
     }
   }
 
   void tryBlocks(Candidate& candidate) {
-    const std::uint64_t most = mostBlocks();
-    std::uint32_t worse = 0;
-    for (std::uint32_t blocks = 2; blocks <= most && worse < 2 && !hopeless(candidate); blocks *= 2) {
-      Candidate trial = candidate;
-      trial.blocks = blocks;
-      if (spent_ > budget_ || !priceBlocks(trial)) return;
-      worse = trial.price_s < candidate.price_s ? 0 : worse + 1;
-      keepIfWorthwhile(candidate, trial);
-    }
+    tryParts(candidate, mostBlocks(), [&](std::uint32_t blocks) -> std::optional<Candidate> {
+      if (hopeless(candidate)) return std::nullopt;
+      Candidate trial = inParts(candidate, blocks);
+      return spent_ <= budget_ && priceBlocks(trial) ? std::optional(std::move(trial)) : std::nullopt;
+    });
   }
 
   /// The number of fragments above which payloads become too small.
@@ -452,35 +468,22 @@ class Search {
   void tryFragments(Candidate& candidate, const std::vector<Schedule>& schedules) {
     const std::uint64_t largest = largestMessage(schedules, shapeFor(question_, candidate, size_));
     const std::uint64_t most = std::min(mostFragments(candidate, schedules), largest / kMinFragmentedBytes);
-    const std::uint64_t steps = stepsOf(schedules);
-    std::uint32_t worse = 0;
-    for (std::uint32_t fragments = 2; fragments <= most && worse < 2 && !hopeless(candidate); fragments *= 2) {
-      if (spent_ + 4 * steps > budget_) return;
-      Candidate trial = candidate;
-      trial.fragments = fragments;
-      trial.window = windowFor(links_, question_, fragments);
-      if (!simulate(trial, schedules)) return;
-      worse = trial.price_s < candidate.price_s ? 0 : worse + 1;
-      keepIfWorthwhile(candidate, trial);
-    }
+    tryParts(candidate, most, [&](std::uint32_t fragments) { return inFragments(candidate, fragments, schedules); });
   }
 
   void tryWarmFragments(Candidate& candidate, const std::vector<Schedule>& schedules) {
-    if (question_.collective != Collective::allReduce || question_.bytes <= kStreamedBytes || hopeless(candidate))
-      return;
-    const std::uint64_t parts =
-        std::bit_floor(std::min(mostFragments(candidate, schedules), question_.bytes / kWarmBytes));
-    for (auto fragments = static_cast<std::uint32_t>(parts); fragments > candidate.fragments; fragments /= 2) {
-      if (spent_ + kWindow * stepsOf(schedules) > budget_) return;
-      Candidate trial = candidate;
-      trial.fragments = fragments;
-      trial.window = windowFor(links_, question_, fragments);
-      if (!simulate(trial, schedules)) return;
-      if (trial.price_s <= candidate.price_s * kWarmLoss) {
-        candidate = std::move(trial);
-        return;
-      }
-    }
+    if (!streams(question_) || hopeless(candidate)) return;
+    const std::uint64_t most = std::min(mostFragments(candidate, schedules), question_.bytes / kWarmBytes);
+    tryWarmParts(candidate, most,
+                 [&](std::uint32_t fragments) { return inFragments(candidate, fragments, schedules); });
+  }
+
+  /// The candidate, priced; nothing when that cannot be the best, or the budget does not last for so many fragments.
+  std::optional<Candidate> inFragments(const Candidate& candidate, std::uint32_t fragments,
+                                       const std::vector<Schedule>& schedules) {
+    if (hopeless(candidate) || spent_ + kWindow * stepsOf(schedules) > budget_) return std::nullopt;
+    Candidate trial = inParts(candidate, fragments);
+    return simulate(trial, schedules) ? std::optional(std::move(trial)) : std::nullopt;
   }
 
   /// Rank c, or pair c, is to own share c; where an algorithm assigns chunks differently, the price shows it. False,
@@ -496,66 +499,55 @@ class Search {
     return priced;
   }
 
-  /// As smallerSizes(), where ranks are interchangeable: powers of two of groups, a half and a quarter of them.
-  [[nodiscard]] std::vector<int> fewRanks(const Candidate& candidate) const {
-    const int group = std::max(1, candidate.group_size);
-    const int most = simulatedRanks(candidate) == 1 ? kRanksOfOne : mostForEstimate(candidate);
-    std::vector<int> sizes;
-    for (int groups = std::min(most, size_ / group); groups > 1 && sizes.size() < 3; groups /= 2) {
-      groups = static_cast<int>(std::bit_floor(static_cast<unsigned>(groups)));
-      const int size = groups * group;
-      if (size < size_ && candidate.algorithm->supports(requestAmong(candidate, size))) sizes.push_back(size);
-    }
-    return sizes;
-  }
-
-  /// Smaller numbers of ranks in whole groups, halved until few enough steps are left.
+  /// The numbers of ranks from whose prices that of all is extrapolated: in fewer groups where ranks are
+  /// interchangeable, else in as many groups of fewer ranks.
   [[nodiscard]] std::vector<int> smallerSizes(const Candidate& candidate) const {
-    if (uniform_ && effort_ == Effort::choose) return fewRanks(candidate);
-    const int group = std::max(1, candidate.group_size);
-    std::vector<int> sizes;
-    for (int groups = size_ / group; groups > 1 && sizes.size() < 3;) {
-      groups = (groups + 1) / 2;
-      const int size = groups * group;
-      const PlanRequest request = requestAmong(candidate, size);
-      if (!candidate.algorithm->supports(request)) continue;
-      if (candidate.algorithm->plan(request).steps.size() * static_cast<std::uint64_t>(size) <= max_steps_ / 2) {
-        sizes.push_back(size);
-      }
-    }
-    return sizes;
+    if (!uniform_ || effort_ != Effort::choose)
+      return halvedRanks(question_, candidate, size_, max_steps_ / 2, !uniform_);
+    const int most = simulatedRanks(candidate) == 1 ? kRanksOfOne : mostForEstimate(candidate);
+    return fewerRanks(question_, candidate, size_, most);
   }
 
-  /// Prices s, s/2 and s/4 ranks and continues the series of differences up to all ranks: they double where time grows
-  /// with the ranks (latencies of a ring), stay equal where it grows with their logarithm, and halve where it saturates
-  /// (bandwidth).
+  /// Prices the candidate by so many ranks that stand for all. False: it cannot be.
+  bool priceSome(const Question& question, int size, Candidate& candidate) {
+    candidate.order.clear();
+    if (uniform_) return priceAmong(question, firstRanks(links_, size), candidate);
+    const int groups = candidate.group_size > 0 ? size_ / candidate.group_size : 0;
+    candidate = amongSome(candidate, size, size_);
+    return priceAmong(question, someRanks(links_, size, groups), candidate);
+  }
+
+  /// Prices s, s/2 and s/4 ranks, and all ranks as these suggest.
   bool extrapolate(Candidate& candidate) {
     const std::vector<int> sizes = smallerSizes(candidate);
     if (sizes.size() < 3) return false;
-    double prices[3];
+    std::array<double, 3> prices_s{};
     Question question = question_;
     question.root = 0;
     for (std::size_t i = 3; i-- > 0;) {
       Candidate smaller = candidate;
-      smaller.order.clear();
-      if (!priceAmong(question, firstRanks(links_, sizes[i]), smaller)) return false;
-      prices[i] = smaller.price_s;
+      if (!priceSome(question, sizes[i], smaller)) return false;
+      prices_s[i] = smaller.price_s;
       if (i > 0) continue;
       candidate.least_s = smaller.least_s;
       candidate.most_bytes_sent = smaller.most_bytes_sent;
       candidate.most_messages_sent = smaller.most_messages_sent;
     }
-    double difference = prices[0] - prices[1];
-    const double before = prices[1] - prices[2];
-    const double growth = before > 0 ? std::clamp(difference / before, 0.5, 2.0) : 1.0;
-    candidate.price_s = prices[0];
-    for (int size = sizes[0]; size < size_; size *= 2) {
-      difference = std::max(0.0, difference * growth);
-      const double part = size * 2 <= size_ ? 1.0 : static_cast<double>(size_ - size) / size;
-      candidate.price_s += difference * part;
-    }
+    candidate.price_s = std::max(extrapolatedPrice(prices_s, sizes[0], size_), leastByLevel(candidate));
     candidate.extrapolated = true;
     return true;
+  }
+
+  /// What the busiest port of a node needs, which its ranks share: where fewer ranks of each node stand for all, a flow
+  /// or latencies take the most of the time, and say nothing of a port that all of them fill. 0: it is not known.
+  [[nodiscard]] double leastByLevel(const Candidate& candidate) const {
+    if (!structure_.levels.has_value()) return 0;
+    Question plain = question_;
+    if (question_.compressed)
+      plain.bytes = static_cast<std::uint64_t>(static_cast<double>(plain.bytes) * question_.codec.payload_ratio);
+    plain.compressed = false;
+    Candidate formed = candidate;
+    return ClosedForm(plain, links_, &*structure_.levels).price(formed) ? formed.least_s : 0;
   }
 
   const Question& question_;
@@ -563,6 +555,7 @@ class Search {
   const Effort effort_;
   PriceMemo* const memo_; ///< Null: nothing is remembered.
   const int size_;
+  const LinkStructure structure_;
   const int period_; ///< Of the links.
   const bool uniform_;
   const std::uint64_t max_steps_;
@@ -576,11 +569,12 @@ class Search {
 
 std::vector<Candidate> priceCandidates(const Question& question, std::span<const Algorithm* const> algorithms,
                                        const Links& links, Effort effort, PriceMemo* memo) {
-  return Search(question, links, effort, memo).run(algorithms);
+  LinkStructure structure = memo != nullptr ? memo->structureOf(links) : LinkStructure::of(links);
+  return Search(question, links, std::move(structure), effort, memo).run(algorithms);
 }
 
 bool priceAgain(const Question& question, Candidate& candidate, const Links& links) {
-  return Search(question, links).priceAgain(candidate);
+  return Search(question, links, LinkStructure::of(links)).priceAgain(candidate);
 }
 
 Result<double> priceOver(const Question& question, const Candidate& candidate, const Links& links) {

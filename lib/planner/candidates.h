@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
 
+#include "planner/levels.h"
 #include "planner/question.h"
 
 namespace goss {
@@ -20,8 +22,8 @@ enum class Effort : std::uint8_t {
   thorough,
 };
 
-/// Prices of pipelines that were simulated over one set of links: vectors of other sizes are cut into blocks of the
-/// same sizes. One thread.
+/// The structure of one set of links, and prices of pipelines that were simulated over them: vectors of other sizes are
+/// cut into blocks of the same sizes. One thread.
 class PriceMemo {
  public:
   /// Algorithm, ranks, root, group size, blocks, bytes.
@@ -36,9 +38,18 @@ class PriceMemo {
     return found == prices_.end() ? nullptr : &found->second;
   }
   void keep(const Key& key, const Price& price) { prices_.emplace(key, price); }
-  void clear() { prices_.clear(); }
+  /// Must be called with the same links, until clear().
+  [[nodiscard]] const LinkStructure& structureOf(const schedule::Links& links) {
+    if (!structure_.has_value()) structure_ = LinkStructure::of(links);
+    return *structure_;
+  }
+  void clear() {
+    prices_.clear();
+    structure_.reset();
+  }
 
  private:
+  std::optional<LinkStructure> structure_;
   std::map<Key, Price> prices_;
 };
 

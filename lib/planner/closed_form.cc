@@ -14,13 +14,20 @@ namespace {
 /// Messages that wait for their receives take at least so many latencies, or their price is not known.
 constexpr double kLatenciesOfTurn = 2;
 
+/// The price on which windows depend most (windowFor()).
+const schedule::LinkPrice& longer(const schedule::LinkPrice& one, const schedule::LinkPrice& other) {
+  const auto bytes = [](const schedule::LinkPrice& price) { return price.latency_s * price.bandwidth_bytes_per_s; };
+  return bytes(one) >= bytes(other) ? one : other;
+}
+
 } // namespace
 
-ClosedForm::ClosedForm(const Question& question, const schedule::Links& links)
+ClosedForm::ClosedForm(const Question& question, const schedule::Links& links, const Levels* levels)
     : question_(question),
       links_(links),
+      levels_(levels),
       price_(links.size() > 1 ? links.price(0, 1) : schedule::LinkPrice{}),
-      pair_(2, price_) {
+      pair_(2, levels != nullptr ? longer(levels->within, levels->between) : price_) {
   const schedule::NodePrice& node = links.node(links.nodeOf(0));
   port_s_ = 1 / price_.bandwidth_bytes_per_s;
   if (node.up_bytes_per_s > 0) port_s_ = std::max(port_s_, 1 / node.up_bytes_per_s);
@@ -54,24 +61,58 @@ ClosedForm::Cost ClosedForm::costOf(const CostRound& round, double fragment_byte
           k * std::max(port_s, processor_s)};
 }
 
+FragmentedRun ClosedForm::runOf(const Candidate& candidate) const {
+  const double fragments = candidate.fragments;
+  return {static_cast<double>(question_.bytes) / fragments, fragments,
+          std::clamp<double>(candidate.window, 1, fragments)};
+}
+
 bool ClosedForm::price(Candidate& candidate) const {
   const std::vector<CostRound> rounds = candidate.algorithm->rounds(requestFor(question_, candidate, links_.size(), 0));
   if (rounds.empty() && links_.size() > 1) return false;
-  const double fragments = candidate.fragments;
-  const double fragment_bytes = static_cast<double>(question_.bytes) / fragments;
+  if (!(levels_ != nullptr ? priceByLevel(rounds, candidate) : priceAlike(rounds, candidate))) return false;
+  double bytes = 0;
+  double messages = 0;
+  for (const CostRound& round : rounds) {
+    const double sent = (round.enters ? 1.0 : round.messages) * round.times;
+    bytes += sent * round.part * static_cast<double>(question_.bytes);
+    messages += sent * candidate.fragments;
+  }
+  // Copies go beside messages, unless the processor moves these too.
+  const double copied_s = copiedSeconds(candidate);
+  candidate.price_s =
+      price_.sender_bytes_per_s > 0 ? candidate.price_s + copied_s : std::max(candidate.price_s, copied_s);
+  // The path of a tree leads over several ranks, each of them busy for a part of it.
+  if (candidate.algorithm->traits().pipelined) candidate.least_s = 0;
+  candidate.most_bytes_sent = static_cast<std::uint64_t>(bytes);
+  candidate.most_messages_sent = static_cast<std::uint64_t>(messages);
+  candidate.critical_rank = 0;
+  candidate.extrapolated = true;
+  return true;
+}
+
+bool ClosedForm::priceByLevel(const std::vector<CostRound>& rounds, Candidate& candidate) const {
+  const FragmentedRun run = runOf(candidate);
+  LevelForm form(*levels_, links_.cpu());
+  for (const CostRound& round : rounds)
+    if (!form.add(round, run)) return false;
+  candidate.price_s = form.price_s(run);
+  candidate.least_s = form.busy_s(run);
+  return true;
+}
+
+bool ClosedForm::priceAlike(const std::vector<CostRound>& rounds, Candidate& candidate) const {
+  const auto [fragment_bytes, fragments, window] = runOf(candidate);
   for (const CostRound& round : rounds) {
     // Rounds that do not wait have their latencies in turns, too, which is not known here.
     const double bytes = round.part * fragment_bytes;
     const bool short_messages = bytes * port_s_ < kLatenciesOfTurn * price_.latency_s;
     if (round.messages > 1 && short_messages && waitsForReceive(round, bytes)) return false;
   }
-  const double window = std::clamp<double>(candidate.window, 1, fragments);
   double path_s = 0; // Of a window of fragments.
   double tail_s = 0; // From the first fragment's end to the last's.
   double busy_s = 0; // Of one fragment.
   double least_s = 0;
-  double bytes = 0;
-  double messages = 0;
   for (const CostRound& round : rounds) {
     const Cost cost = costOf(round, fragment_bytes);
     double share = 1;
@@ -83,21 +124,9 @@ bool ClosedForm::price(Candidate& candidate) const {
     path_s += share * round.times * std::max(cost.path_s, window * cost.busy_s);
     tail_s = std::max(tail_s, std::min((window - 1) * cost.busy_s, cost.path_s - cost.busy_s));
     busy_s += round.times * cost.busy_s;
-    const double sent = (round.enters ? 1.0 : round.messages) * round.times;
-    bytes += sent * round.part * static_cast<double>(question_.bytes);
-    messages += sent * fragments;
   }
   candidate.price_s = std::max(fragments / window * path_s + std::max(tail_s, 0.0), least_s);
-  // Copies go beside messages, unless the processor moves these too.
-  const double copied_s = copiedSeconds(candidate);
-  candidate.price_s =
-      price_.sender_bytes_per_s > 0 ? candidate.price_s + copied_s : std::max(candidate.price_s, copied_s);
-  // The path of a tree leads over several ranks, each of them busy for a part of it.
-  candidate.least_s = candidate.algorithm->traits().pipelined ? 0 : fragments * busy_s;
-  candidate.most_bytes_sent = static_cast<std::uint64_t>(bytes);
-  candidate.most_messages_sent = static_cast<std::uint64_t>(messages);
-  candidate.critical_rank = 0;
-  candidate.extrapolated = true;
+  candidate.least_s = fragments * busy_s;
   return true;
 }
 
@@ -118,40 +147,15 @@ bool ClosedForm::tune(Candidate& candidate) const {
   const std::uint64_t most =
       pipelined ? mostBlocks(question_)
                 : std::min<std::uint64_t>(kMaxFragments, largestMessage(candidate) / kMinFragmentedBytes);
-  std::uint32_t worse = 0;
-  for (std::uint32_t parts = 2; parts <= most && worse < 2; parts *= 2) {
-    Candidate trial = cut(candidate, parts);
+  const auto trialIn = [&](std::uint32_t parts) {
+    Candidate trial = inParts(candidate, parts, question_, pair_);
     price(trial);
-    worse = trial.price_s < candidate.price_s ? 0 : worse + 1;
-    if (trial.price_s < candidate.price_s * kWorthwhile) candidate = std::move(trial);
-  }
-  if (!pipelined) tuneWarm(candidate);
+    return std::optional(std::move(trial));
+  };
+  tryParts(candidate, most, trialIn);
+  if (!pipelined && streams(question_))
+    tryWarmParts(candidate, std::min<std::uint64_t>(kMaxFragments, question_.bytes / kWarmBytes), trialIn);
   return true;
-}
-
-/// Takes the most fragments of kWarmBytes or more that cost little, of a vector that streams through memory.
-void ClosedForm::tuneWarm(Candidate& candidate) const {
-  if (question_.collective != Collective::allReduce || question_.bytes <= kStreamedBytes) return;
-  const std::uint64_t parts = std::bit_floor(std::min<std::uint64_t>(kMaxFragments, question_.bytes / kWarmBytes));
-  for (auto fragments = static_cast<std::uint32_t>(parts); fragments > candidate.fragments; fragments /= 2) {
-    Candidate trial = cut(candidate, fragments);
-    price(trial);
-    if (trial.price_s > candidate.price_s * kWarmLoss) continue;
-    candidate = std::move(trial);
-    return;
-  }
-}
-
-/// The candidate in so many blocks, or fragments.
-Candidate ClosedForm::cut(const Candidate& candidate, std::uint32_t parts) const {
-  Candidate other = candidate;
-  if (candidate.algorithm->traits().pipelined) {
-    other.blocks = parts;
-  } else {
-    other.fragments = parts;
-    other.window = windowFor(pair_, question_, parts);
-  }
-  return other;
 }
 
 /// Bytes of the candidate's largest message.

@@ -1,4 +1,5 @@
-/// Prices by formulas, without schedules: for ranks that are interchangeable.
+/// Prices by formulas, without schedules: for ranks that are interchangeable, or that are so within nodes
+/// (planner/level_form.h).
 ///
 /// With latency a, b seconds a byte, overhead o and g seconds a byte added, k messages of n bytes that pass a port one
 /// after the other take a + k n b + (k - 1) o, and n g more for the sum of the last; a longest path of such rounds
@@ -10,6 +11,8 @@
 
 #include <vector>
 
+#include "planner/level_form.h"
+#include "planner/levels.h"
 #include "planner/question.h"
 
 namespace goss {
@@ -21,8 +24,8 @@ class ClosedForm {
   /// because flows to different peers overlap in such ports.
   [[nodiscard]] static bool holdsOver(const schedule::Links& links);
 
-  /// Both must outlive the object; holdsOver(links).
-  ClosedForm(const Question& question, const schedule::Links& links);
+  /// All must outlive the object. `levels` are those of the links, or null and holdsOver(links).
+  ClosedForm(const Question& question, const schedule::Links& links, const Levels* levels = nullptr);
 
   /// Sets the price, the least time, and what the busiest rank sends, for the candidate's blocks, fragments and window.
   /// False, and nothing is changed: its algorithm does not know its longest path, or short messages wait for their
@@ -32,9 +35,10 @@ class ClosedForm {
   bool tune(Candidate& candidate) const;
 
  private:
+  bool priceAlike(const std::vector<CostRound>& rounds, Candidate& candidate) const;
+  bool priceByLevel(const std::vector<CostRound>& rounds, Candidate& candidate) const;
+  [[nodiscard]] FragmentedRun runOf(const Candidate& candidate) const;
   [[nodiscard]] std::uint64_t largestMessage(const Candidate& candidate) const;
-  [[nodiscard]] Candidate cut(const Candidate& candidate, std::uint32_t parts) const;
-  void tuneWarm(Candidate& candidate) const;
   struct Cost {
     double path_s = 0;
     double busy_s = 0; ///< Of the port or the processor, whichever is longer.
@@ -46,8 +50,9 @@ class ClosedForm {
 
   const Question& question_;
   const schedule::Links& links_;
+  const Levels* levels_; ///< Null: all links are alike.
   schedule::LinkPrice price_;
-  schedule::Links pair_; ///< Two ranks at this price, which is all that the windows of equal links depend on.
+  schedule::Links pair_; ///< Two ranks at the price on which the windows of equal links depend, or of those of levels.
   double port_s_ = 0;    ///< Seconds for a byte through the port.
   double add_s_ = 0;     ///< Seconds to add a byte.
 };

@@ -3,7 +3,10 @@
 #define GOSS_LIB_PLANNER_CUTS_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "call/tag.h"
 #include "planner/question.h"
@@ -26,6 +29,36 @@ inline constexpr double kWarmLoss = 1.15;
 /// The number of blocks of a pipeline above which they become too small; 0: the vector is smaller than one.
 [[nodiscard]] inline std::uint64_t mostBlocks(const Question& question) {
   return std::min<std::uint64_t>(kMaxFragments, question.bytes / kMinBlockBytes);
+}
+
+/// Whether the call is an all-reduce of a vector that streams through memory.
+[[nodiscard]] inline bool streams(const Question& question) {
+  return question.collective == Collective::allReduce && question.bytes > kStreamedBytes;
+}
+
+/// Cuts the candidate into 2, 4, .. up to `most` parts, until two numbers of parts in turn were worse. `trialIn` makes
+/// the priced candidate in so many parts; nothing: no more are tried.
+template <typename TrialIn>
+void tryParts(Candidate& candidate, std::uint64_t most, TrialIn&& trialIn) {
+  std::uint32_t worse = 0;
+  for (std::uint32_t parts = 2; parts <= most && worse < 2; parts *= 2) {
+    std::optional<Candidate> trial = trialIn(parts);
+    if (!trial.has_value()) return;
+    worse = trial->price_s < candidate.price_s ? 0 : worse + 1;
+    if (trial->price_s < candidate.price_s * kWorthwhile) candidate = std::move(*trial);
+  }
+}
+
+/// Takes the most fragments that cost little, up to `most`; `trialIn` as in tryParts().
+template <typename TrialIn>
+void tryWarmParts(Candidate& candidate, std::uint64_t most, TrialIn&& trialIn) {
+  for (auto parts = static_cast<std::uint32_t>(std::bit_floor(most)); parts > candidate.fragments; parts /= 2) {
+    std::optional<Candidate> trial = trialIn(parts);
+    if (!trial.has_value()) return;
+    if (trial->price_s > candidate.price_s * kWarmLoss) continue;
+    candidate = std::move(*trial);
+    return;
+  }
 }
 
 } // namespace goss

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace goss {
 
@@ -63,6 +65,29 @@ LinkPrice priceBetween(const std::vector<PeerCard>& cards, int from, int to, con
   return priceAt(levelBetween(one.place, other.place), rules.tuning.shm);
 }
 
+/// Ranks of one kind have the same host and place. Of those that share a process with others of these ranks, kinds have
+/// one process, so that two ranks of a kind always share it, or never do.
+std::vector<int> kindsOf(const std::vector<PeerCard>& cards, const std::vector<int>& ranks, const LinkRules& rules) {
+  using Process = std::pair<std::string_view, std::string_view>; // Host and process.
+  std::map<Process, int> ranks_of;
+  for (const int rank : ranks)
+    ++ranks_of[{cards[static_cast<std::size_t>(rank)].host, cards[static_cast<std::size_t>(rank)].process}];
+  std::map<std::tuple<Process, bool, int, int, int>, int> numbers;
+  std::vector<int> kinds;
+  for (const int rank : ranks) {
+    const PeerCard& card = cards[static_cast<std::size_t>(rank)];
+    Process process(card.host, card.process);
+    const bool shares = !rules.between_threads && ranks_of[process] > 1;
+    if (!shares) process.second = {};
+    const Place& place = card.place;
+    kinds.push_back(numbers
+                        .emplace(std::tuple(process, shares, place.package, place.numa, place.cache),
+                                 static_cast<int>(numbers.size()))
+                        .first->second);
+  }
+  return kinds;
+}
+
 /// Whether all other hosts are wide apart from that of ranks[index].
 bool isFarFromOthers(const std::vector<PeerCard>& cards, const std::vector<int>& ranks, int index,
                      const LinkRules& rules) {
@@ -88,11 +113,7 @@ schedule::Links linksBetween(const std::vector<PeerCard>& cards, const std::vect
   };
   // With the price of a pair that exists, links whose pairs all cost the same keep one price.
   schedule::Links links(count, count > 1 ? price(0, 1) : LinkPrice(rules.tuning.shm), rules.tuning.cpu);
-  for (int i = 0; i < count; ++i) {
-    for (int j = 0; j < count; ++j) {
-      if (i != j) links.setPrice(i, j, price(i, j));
-    }
-  }
+  links.setPrices(kindsOf(cards, ranks, rules), price);
   // Ranks of a host share its network port, which messages between them do not use.
   const auto hosts = hostsOf(cards, ranks);
   for (const auto& [host, members] : hosts) {

@@ -83,4 +83,14 @@ Links firstRanks(const Links& links, int size) {
   return links.subset(ranks);
 }
 
+Links someRanks(const Links& links, int size, int groups) {
+  const int of_all = groups > 0 ? links.size() / groups : links.size();
+  const int of_some = groups > 0 ? size / groups : size;
+  std::vector<int> ranks;
+  for (int first = 0; first < links.size(); first += of_all)
+    for (int i = 0; i < of_some; ++i)
+      ranks.push_back(first + static_cast<int>(static_cast<std::int64_t>(i) * of_all / of_some));
+  return links.subset(ranks);
+}
+
 } // namespace goss

@@ -185,12 +185,7 @@ void Planner::cutAsPreferred(Candidate& candidate, const Question& question) con
   if (preferred_.fragment_bytes == 0) return;
   const std::uint64_t parts = (question.bytes + preferred_.fragment_bytes - 1) / preferred_.fragment_bytes;
   const auto count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(parts, 1, kMaxFragments));
-  if (candidate.algorithm->traits().pipelined) {
-    candidate.blocks = count;
-  } else {
-    candidate.fragments = count;
-    candidate.window = windowFor(links_, question, count);
-  }
+  candidate = inParts(candidate, count, question, links_);
 }
 
 Result<const Candidate*> Planner::choose(const PlanKey& key, std::uint32_t size_class) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "planner/levels.h"
 #include "schedule/contract.h"
 #include "schedule/placement.h"
 
@@ -61,10 +62,11 @@ int receiversAtOnce(const Schedule& schedule, const Shape& shape) {
   return alike && least >= kMinPacedBytes ? receivers : 0;
 }
 
-/// The number of ranks of a node; where nodes are unknown, the divisor next to the square root, which balances the two
-/// levels.
+/// The number of ranks of a node; or of a part of one, where nodes are far apart and parts of that size fill each of
+/// them; where nodes are unknown, the divisor next to the square root, which balances the two levels.
 int groupSizeFor(const Links& links) {
   if (links.nodeSize() > 0) return links.nodeSize();
+  if (const int common = commonNodeSize(links); common > 1) return common;
   int best = 0;
   for (int group = 2; group * group <= links.size(); ++group) {
     if (links.size() % group == 0) best = group;
@@ -98,6 +100,17 @@ std::uint32_t windowFor(const Links& links, const Question& question, std::uint3
   const double share = in_flight < bytes ? in_flight / bytes : 1.0;
   const auto wanted = static_cast<std::uint32_t>(std::ceil(share * fragments));
   return std::min(fragments, std::max(kWindow, wanted));
+}
+
+Candidate inParts(const Candidate& candidate, std::uint32_t parts, const Question& question, const Links& links) {
+  Candidate other = candidate;
+  if (candidate.algorithm->traits().pipelined) {
+    other.blocks = parts;
+  } else {
+    other.fragments = parts;
+    other.window = windowFor(links, question, parts);
+  }
+  return other;
 }
 
 PlanRequest requestFor(const Question& question, const Candidate& candidate, int size, int rank) {
@@ -138,7 +151,8 @@ Shape shapeFor(const Question& question, const Candidate& candidate, int size) {
   return shape;
 }
 
-std::vector<Candidate> legalVariants(const Question& question, const Algorithm& algorithm, const Links& links) {
+std::vector<Candidate> legalVariants(const Question& question, const Algorithm& algorithm, const Links& links,
+                                     bool in_order) {
   const AlgorithmTraits traits = algorithm.traits();
   std::vector<Candidate> variants(1);
   variants[0].algorithm = &algorithm;
@@ -146,7 +160,7 @@ std::vector<Candidate> legalVariants(const Question& question, const Algorithm& 
     variants[0].group_size = groupSizeFor(links);
     if (variants[0].group_size == 0) return {};
   }
-  if (traits.takes_order && !links.uniform()) {
+  if (traits.takes_order && !in_order && !links.uniform()) {
     Candidate ordered = variants[0];
     ordered.order = schedule::ringOrder(links, static_cast<double>(question.bytes) / links.size());
     if (!std::is_sorted(ordered.order.begin(), ordered.order.end())) variants.push_back(std::move(ordered));

@@ -63,6 +63,10 @@ struct Candidate {
 /// fragment, or several when packets are lost and sent again, leave no line idle.
 [[nodiscard]] std::uint32_t windowFor(const schedule::Links& links, const Question& question, std::uint32_t fragments);
 
+/// The candidate in so many parts: blocks of a pipeline; or fragments, with as many in flight as windowFor() says.
+[[nodiscard]] Candidate inParts(const Candidate& candidate, std::uint32_t parts, const Question& question,
+                                const schedule::Links& links);
+
 /// The request of rank `rank` of `size` to `candidate.algorithm`.
 [[nodiscard]] PlanRequest requestFor(const Question& question, const Candidate& candidate, int size, int rank);
 
@@ -73,9 +77,10 @@ struct Candidate {
 /// Sizes with one byte per element, as all pricing counts them.
 [[nodiscard]] schedule::Shape shapeFor(const Question& question, const Candidate& candidate, int size);
 
-/// Variants of the algorithm by order and group size, unpriced; empty: it does not support this question.
+/// Variants of the algorithm by order and group size, unpriced; empty: it does not support this question. `in_order`:
+/// no order is better than that of the ranks, which is not looked for.
 [[nodiscard]] std::vector<Candidate> legalVariants(const Question& question, const Algorithm& algorithm,
-                                                   const schedule::Links& links);
+                                                   const schedule::Links& links, bool in_order = false);
 
 } // namespace goss
 

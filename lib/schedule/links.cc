@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cassert>
+#include <map>
+#include <numeric>
+#include <utility>
 
 namespace goss::schedule {
 
@@ -61,10 +64,6 @@ Result<Links> Links::builtIn(std::string_view name, int size) {
                                                               name, fmt::join(kNames, ", ")));
 }
 
-const LinkPrice& Links::price(int from, int to) const {
-  return hasOnePrice() ? prices_[0] : prices_[price_of_pair_[cell(from, to)]];
-}
-
 bool Links::uniform() const {
   if (nodes_.size() != node_of_rank_.size()) return false;
   for (std::size_t rank = 0; rank < node_of_rank_.size(); ++rank) {
@@ -73,8 +72,9 @@ bool Links::uniform() const {
   const int p = size();
   if (hasOnePrice() || p < 2) return true;
   const LinkPrice& first = price(0, 1);
-  for (int from = 0; from < p; ++from) {
-    for (int to = 0; to < p; ++to) {
+  const std::vector<int> ranks = representatives();
+  for (const int from : ranks) {
+    for (const int to : ranks) {
       if (from != to && !(price(from, to) == first)) return false;
     }
   }
@@ -90,8 +90,9 @@ int Links::period() const {
     if (!(nodes_[static_cast<std::size_t>(nodeOf(rank))] == nodes_[static_cast<std::size_t>(nodeOf(0))])) return p;
   }
   if (hasOnePrice()) return node;
-  for (int from = 0; from < p; ++from) {
-    for (int to = 0; to < p; ++to) {
+  const std::vector<int> ranks = representatives();
+  for (const int from : ranks) {
+    for (const int to : ranks) {
       if (from != to && !(price(from, to) == price(0, nodeOf(from) == nodeOf(to) ? 1 : node))) return p;
     }
   }
@@ -111,20 +112,74 @@ int Links::nodeSize() const {
   return group;
 }
 
+std::vector<int> Links::representatives() const {
+  std::vector<int> ranks;
+  std::map<std::pair<int, std::size_t>, int> seen; // By node and kind.
+  for (int rank = 0; rank < size(); ++rank) {
+    const std::size_t kind = hasOnePrice() ? 0 : kind_of_rank_[static_cast<std::size_t>(rank)];
+    if (++seen[{nodeOf(rank), kind}] <= 2) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+/// Prices that were set one after the other often are the same; a full search would take the fourth power of the number
+/// of ranks for a measured matrix.
+std::uint32_t Links::indexOf(const LinkPrice& price) {
+  if (price == prices_[0]) return 0;
+  if (!(prices_.back() == price)) prices_.push_back(price);
+  return static_cast<std::uint32_t>(prices_.size() - 1);
+}
+
+void Links::setPrices(const std::vector<int>& kind_of_rank,
+                      const std::function<LinkPrice(int from, int to)>& price_of) {
+  assert(kind_of_rank.size() == node_of_rank_.size());
+  std::vector<std::array<int, 2>> members; // The first two ranks of each kind; -1: there is none.
+  for (int rank = 0; rank < size(); ++rank) {
+    const auto kind = static_cast<std::size_t>(kind_of_rank[static_cast<std::size_t>(rank)]);
+    if (kind >= members.size()) members.resize(kind + 1, {-1, -1});
+    int& free = members[kind][members[kind][0] < 0 ? 0 : 1];
+    if (free < 0) free = rank;
+  }
+  std::vector<std::uint32_t> table;
+  table.reserve(members.size() * members.size());
+  bool any = false;
+  for (std::size_t from = 0; from < members.size(); ++from) {
+    for (std::size_t to = 0; to < members.size(); ++to) {
+      const int other = members[to][from == to ? 1 : 0];
+      table.push_back(other < 0 ? 0 : indexOf(price_of(members[from][0], other)));
+      any = any || table.back() != 0;
+    }
+  }
+  kinds_ = any ? members.size() : 1;
+  kind_of_rank_.assign(kind_of_rank.begin(), any ? kind_of_rank.end() : kind_of_rank.begin());
+  price_of_kinds_ = any ? std::move(table) : std::vector<std::uint32_t>();
+}
+
+/// Makes each rank a kind of its own.
+void Links::separateKinds() {
+  const std::size_t p = node_of_rank_.size();
+  if (kinds_ == p && !hasOnePrice()) return;
+  std::vector<std::uint32_t> table(p * p);
+  for (std::size_t i = 0; i < table.size() && !hasOnePrice(); ++i)
+    table[i] = price_of_kinds_[cell(static_cast<int>(i / p), static_cast<int>(i % p))];
+  price_of_kinds_ = std::move(table);
+  kind_of_rank_.resize(p);
+  std::iota(kind_of_rank_.begin(), kind_of_rank_.end(), std::size_t{0});
+  kinds_ = p;
+}
+
 void Links::setPrice(int from, int to, const LinkPrice& price) {
   assert(price.bandwidth_bytes_per_s > 0 && price.latency_s >= 0);
-  const bool usual = price == prices_[0];
-  if (usual && hasOnePrice()) return;
-  if (hasOnePrice()) price_of_pair_.assign(node_of_rank_.size() * node_of_rank_.size(), 0);
-  // Neighbouring pairs often cost the same; a full search would take the fourth power of the number of ranks for a
-  // measured matrix.
-  if (!usual && !(prices_.back() == price)) prices_.push_back(price);
-  price_of_pair_[cell(from, to)] = usual ? 0 : static_cast<std::uint32_t>(prices_.size() - 1);
+  if (price == prices_[0] && hasOnePrice()) return;
+  separateKinds();
+  price_of_kinds_[cell(from, to)] = indexOf(price);
 }
 
 void Links::setAll(const LinkPrice& price) {
   prices_.assign(1, price);
-  price_of_pair_.clear();
+  price_of_kinds_.clear();
+  kind_of_rank_.clear();
+  kinds_ = 1;
 }
 
 void Links::setNode(std::span<const int> ranks, const NodePrice& price) {
@@ -148,12 +203,14 @@ Links Links::subset(std::span<const int> ranks) const {
     if (!members[node].empty()) result.setNode(members[node], nodes_[node]);
   }
   if (hasOnePrice()) return result;
-  for (int from = 0; from < n; ++from) {
-    for (int to = 0; to < n; ++to) {
-      if (from == to) continue;
-      result.setPrice(from, to, price(ranks[static_cast<std::size_t>(from)], ranks[static_cast<std::size_t>(to)]));
-    }
+  std::map<std::size_t, int> numbers;
+  std::vector<int> kinds;
+  for (const int rank : ranks) {
+    const std::size_t kind = kind_of_rank_[static_cast<std::size_t>(rank)];
+    kinds.push_back(numbers.emplace(kind, static_cast<int>(numbers.size())).first->second);
   }
+  const auto original = [&](int i) { return ranks[static_cast<std::size_t>(i)]; };
+  result.setPrices(kinds, [&](int from, int to) { return price(original(from), original(to)); });
   return result;
 }
 

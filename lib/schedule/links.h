@@ -3,7 +3,9 @@
 #ifndef GOSS_LIB_SCHEDULE_LINKS_H_
 #define GOSS_LIB_SCHEDULE_LINKS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,7 +54,9 @@ class Links {
   static Result<Links> builtIn(std::string_view name, int size);
 
   [[nodiscard]] int size() const { return static_cast<int>(node_of_rank_.size()); }
-  [[nodiscard]] const LinkPrice& price(int from, int to) const;
+  [[nodiscard]] const LinkPrice& price(int from, int to) const {
+    return hasOnePrice() ? prices_[0] : prices_[price_of_kinds_[cell(from, to)]];
+  }
   [[nodiscard]] const CpuPrice& cpu() const { return cpu_; }
   /// Nodes are numbered from 0 in the order in which their ranks were set; see setNode.
   [[nodiscard]] int nodeOf(int rank) const { return node_of_rank_[static_cast<std::size_t>(rank)]; }
@@ -67,8 +71,15 @@ class Links {
   [[nodiscard]] int nodeSize() const;
 
   /// Whether all pairs still cost what they cost at first, so that no look at each of them is needed to know it.
-  [[nodiscard]] bool hasOnePrice() const { return price_of_pair_.empty(); }
+  [[nodiscard]] bool hasOnePrice() const { return price_of_kinds_.empty(); }
+  /// Ascending; among them are pairs like all pairs that there are: two ranks of each node and kind (setPrices()), or
+  /// its only one. All ranks once setPrice() has set a price.
+  [[nodiscard]] std::vector<int> representatives() const;
 
+  /// Ranks of one kind cost the same to and from all others, in whatever nodes these are; kinds are numbered from 0,
+  /// and each has a rank. `price_of` is asked for a pair of each two kinds and for two ranks of each kind that has
+  /// them. O(ranks + kinds^2), in memory too.
+  void setPrices(const std::vector<int>& kind_of_rank, const std::function<LinkPrice(int from, int to)>& price_of);
   void setPrice(int from, int to, const LinkPrice& price);
   void setAll(const LinkPrice& price);
   void setCpu(const CpuPrice& cpu) { cpu_ = cpu; }
@@ -80,11 +91,16 @@ class Links {
 
  private:
   [[nodiscard]] std::size_t cell(int from, int to) const {
-    return static_cast<std::size_t>(from) * node_of_rank_.size() + static_cast<std::size_t>(to);
+    return kind_of_rank_[static_cast<std::size_t>(from)] * kinds_ + kind_of_rank_[static_cast<std::size_t>(to)];
   }
+  [[nodiscard]] std::uint32_t indexOf(const LinkPrice& price);
+  void separateKinds();
 
-  std::vector<LinkPrice> prices_;            ///< Distinct prices; 0 is what all pairs cost at first.
-  std::vector<std::uint32_t> price_of_pair_; ///< Index into prices_; empty while all pairs cost prices_[0].
+  std::vector<LinkPrice> prices_; ///< 0 is what all pairs cost at first; neighbours differ.
+  /// Index into prices_, by the kinds of both ranks; empty while all pairs cost prices_[0].
+  std::vector<std::uint32_t> price_of_kinds_;
+  std::vector<std::size_t> kind_of_rank_; ///< Empty like price_of_kinds_.
+  std::size_t kinds_ = 1;
   std::vector<int> node_of_rank_;
   std::vector<NodePrice> nodes_;
   CpuPrice cpu_;

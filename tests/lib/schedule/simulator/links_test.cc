@@ -139,5 +139,48 @@ TEST(Links, PairsThatAllCostTheSameAreUniformHoweverTheyAreWritten) {
   EXPECT_EQ(one.price(4, 2), other.price(4, 2));
 }
 
+TEST(Links, KindsOfRanksHaveThePricesOfTheirPairs) {
+  const std::vector<int> kinds{0, 0, 0, 1, 2, 1, 2, 2};
+  const auto price_of = [&](int from, int to) {
+    LinkPrice price;
+    price.latency_s = 1 + 3 * kinds[static_cast<std::size_t>(from)] + kinds[static_cast<std::size_t>(to)];
+    return price;
+  };
+  Links by_kind(8);
+  by_kind.setPrices(kinds, price_of);
+  Links by_pair(8);
+  for (int from = 0; from < 8; ++from)
+    for (int to = 0; to < 8; ++to)
+      if (from != to) by_pair.setPrice(from, to, price_of(from, to));
+  const auto expectSame = [](const Links& one, const Links& other) {
+    for (int from = 0; from < one.size(); ++from)
+      for (int to = 0; to < one.size(); ++to)
+        if (from != to) EXPECT_EQ(one.price(from, to), other.price(from, to)) << from << " to " << to;
+    EXPECT_EQ(one.uniform(), other.uniform());
+    EXPECT_EQ(one.period(), other.period());
+  };
+  expectSame(by_kind, by_pair);
+  const std::vector<int> some{7, 0, 3, 1};
+  expectSame(by_kind.subset(some), by_pair.subset(some));
+  const std::vector<int> alike{6, 4, 7};
+  EXPECT_TRUE(by_kind.subset(alike).hasOnePrice());
+  expectSame(by_kind.subset(alike), by_pair.subset(alike));
+  by_kind.setNode(std::vector{0, 1, 2}, {});
+  EXPECT_EQ(by_kind.representatives(), (std::vector{0, 1, 3, 4, 5, 6, 7})) << "two stand for three";
+  for (Links* links : {&by_kind, &by_pair})
+    links->setPrice(1, 2, {7, 1e9, 0, 0});
+  expectSame(by_kind, by_pair);
+  EXPECT_EQ(by_kind.representatives().size(), 8u) << "a pair differs";
+  by_kind.setAll({});
+  EXPECT_TRUE(by_kind.hasOnePrice());
+}
+
+TEST(Links, OfKindsThatCostTheSameHaveOnePrice) {
+  Links links(6);
+  links.setPrices({0, 1, 2, 0, 1, 2}, [](int, int) { return LinkPrice(); });
+  EXPECT_TRUE(links.hasOnePrice());
+  EXPECT_TRUE(links.uniform());
+}
+
 } // namespace
 } // namespace goss::schedule

@@ -1,0 +1,77 @@
+/// Prices of rounds by formulas where links have two levels.
+///
+/// What leaves a node passes its port, which its ranks share: of X messages of n bytes at b seconds a byte the last
+/// arrives after a + X n b, and those of the first rank to finish earlier by n b for each other rank. Such a rank
+/// begins its next round earlier, so that rounds take the longer of the port's time and of a rank's own path, and only
+/// the last of them all of both. Nodes of several kinds are as slow as the slowest. The ports of nodes, those of ranks
+/// inside nodes and processors work at the same time on different fragments, so that f fragments take what the busiest
+/// of the three takes, and one fragment's path over the others.
+#ifndef GOSS_LIB_PLANNER_LEVEL_FORM_H_
+#define GOSS_LIB_PLANNER_LEVEL_FORM_H_
+
+#include <vector>
+
+#include "gossamer/algorithm.h"
+#include "planner/levels.h"
+#include "schedule/links.h"
+
+namespace goss {
+
+/// A run that is cut into `fragments` parts of so many bytes, `window` of them in flight.
+struct FragmentedRun {
+  double bytes = 0; ///< Of a fragment.
+  double fragments = 1;
+  double window = 1;
+};
+
+/// One thread.
+class LevelForm {
+ public:
+  /// Must outlive the object.
+  LevelForm(const Levels& levels, const schedule::CpuPrice& cpu);
+
+  /// Adds a round of the longest path. False: the formulas do not know how far it reaches, or short messages wait for
+  /// their receives.
+  bool add(const CostRound& round, const FragmentedRun& run);
+
+  /// Of all rounds that were added.
+  [[nodiscard]] double price_s(const FragmentedRun& run) const;
+  /// What the busiest port or processor needs for all fragments.
+  [[nodiscard]] double busy_s(const FragmentedRun& run) const;
+
+ private:
+  struct Cost {
+    double path_s = 0;
+    double port_s = 0;       ///< Of the node.
+    double inner_port_s = 0; ///< Of a rank, inside its node.
+    double processor_s = 0;
+    double tail_s = 0; ///< From the end of the round at the first ranks to that at the last.
+  };
+  /// What leaves a node.
+  struct Leaving {
+    double port_s = 0; ///< In which the port, or a flow, is busy.
+    double own_s = 0;  ///< Until the first rank's messages have left.
+  };
+  [[nodiscard]] Cost costAt(const CostRound& round, const Crossing& crossing, const Levels::Node& node,
+                            double bytes) const;
+  [[nodiscard]] Leaving leavingAt(const CostRound& round, const Crossing& crossing, const Levels::Node& node,
+                                  double bytes) const;
+  [[nodiscard]] double eachSeconds(const schedule::LinkPrice& price, const CostRound& round, double bytes) const;
+
+  const Levels& levels_;
+  double add_s_ = 0;              ///< Seconds to add a byte.
+  std::vector<Crossing> earlier_; ///< By kind of node.
+  double inner_path_s_ = 0;       ///< Of rounds that stay in their nodes.
+  double outer_path_s_ = 0;       ///< Of the others.
+  double inner_window_s_ = 0;     ///< Of a window of fragments: paths, or what ranks' ports take.
+  double outer_window_s_ = 0;     ///< As inner_window_s_, of the ports of nodes.
+  double processor_s_ = 0;
+  double inner_port_s_ = 0;
+  double port_s_ = 0;
+  double tail_s_ = 0;    ///< From the first end to the last: of fragments, or of ranks.
+  double crossings_ = 0; ///< Hops of the longest path that leave a node, as far as few ranks' messages do.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_PLANNER_LEVEL_FORM_H_
