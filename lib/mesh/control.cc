@@ -36,28 +36,34 @@ Result<ControlMessage> ControlMessage::decode(std::string_view bytes) {
   return message;
 }
 
+/// Holds no buffer while nothing arrives, because there is one for each peer.
 class ControlChannel::Receive final : public RecvOperation {
  public:
-  Receive(ControlChannel& channel, int from) : channel_(channel), piece_{buffer_.data(), buffer_.size()} {
+  Receive(ControlChannel& channel, int from) : channel_(channel) {
     peer = from;
     tag = kControlTag;
-    pieces = std::span(&piece_, 1);
-    capacity = buffer_.size();
+    consumes = true;
+    capacity = ControlMessage::kMaxBytes;
   }
 
   Status onMatched(const Envelope& received_envelope, std::size_t bytes) override {
     (void)received_envelope;
-    if (bytes > buffer_.size()) return Status::error(GOSS_ERR_PROTOCOL, "oversized control message");
-    bytes_ = bytes;
+    if (bytes > capacity) return Status::error(GOSS_ERR_PROTOCOL, "oversized control message");
+    bytes_.clear();
     return Status::ok();
+  }
+
+  void onData(std::size_t offset, std::span<const std::byte> bytes) override {
+    (void)offset; // They come in order.
+    bytes_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
 
   void onReceived(const Status& status) GOSS_ON_LOOP override {
     posted = false;
+    const std::string bytes = std::exchange(bytes_, std::string());
     if (status.kind() == GOSS_ERR_PEER_LOST) return;
     channel_.to_repost_.push_back(this);
     if (!status.isOk()) return;
-    const std::string_view bytes(reinterpret_cast<const char*>(buffer_.data()), bytes_);
     if (auto message = ControlMessage::decode(bytes); message.isOk())
       channel_.arrived_.emplace_back(peer, message.take());
   }
@@ -66,9 +72,7 @@ class ControlChannel::Receive final : public RecvOperation {
 
  private:
   ControlChannel& channel_;
-  std::array<std::byte, ControlMessage::kMaxBytes> buffer_;
-  iovec piece_;
-  std::size_t bytes_ = 0;
+  std::string bytes_;
 };
 
 ControlChannel::ControlChannel(Mesh& mesh, Handler handler) : mesh_(mesh), handler_(std::move(handler)) {}

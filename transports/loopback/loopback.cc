@@ -50,8 +50,10 @@ struct LoopbackTransport::Peer {
   [[nodiscard]] bool hasWork() const { return matcher.hasWork() || recvs.hasWork(); }
 };
 
-LoopbackTransport::LoopbackTransport(const TransportContext& context) : context_(context) {
-  for (int rank = 0; rank < context.size; ++rank) {
+LoopbackTransport::LoopbackTransport(const TransportContext& context) : context_(context) {}
+
+void LoopbackTransport::makePeers() {
+  for (int rank = 0; rank < context_.size; ++rank) {
     peers_.push_back(std::make_unique<Peer>(rank, deferred_));
   }
 }
@@ -91,14 +93,16 @@ Status LoopbackTransport::connect(int rank, std::string_view address) {
 }
 
 LinkState LoopbackTransport::link(int rank) const {
-  const Peer& to = peer(rank);
-  if (!to.refused.isOk() || to.matcher.hasFailed()) return LinkState::failed;
-  return to.endpoint && to.greeted ? LinkState::ready : LinkState::connecting;
+  const Peer* to = find(rank);
+  if (to == nullptr) return LinkState::connecting;
+  if (!to->refused.isOk() || to->matcher.hasFailed()) return LinkState::failed;
+  return to->endpoint && to->greeted ? LinkState::ready : LinkState::connecting;
 }
 
 Status LoopbackTransport::linkError(int rank) const {
-  const Peer& to = peer(rank);
-  return to.refused.isOk() ? to.matcher.failure() : to.refused;
+  const Peer* to = find(rank);
+  if (to == nullptr) return Status::ok();
+  return to->refused.isOk() ? to->matcher.failure() : to->refused;
 }
 
 bool LoopbackTransport::send(SendOperation& operation) {
@@ -266,9 +270,13 @@ void LoopbackTransport::discard(Tag mask, Tag value) {
 }
 
 bool LoopbackTransport::peek(int rank, Tag mask, Tag value, Arrived& found) const {
-  return peer(rank).matcher.peek(mask, value, found);
+  const Peer* from = find(rank);
+  return from != nullptr && from->matcher.peek(mask, value, found);
 }
 
-PeerStatistics LoopbackTransport::statistics(int rank) const { return peer(rank).matcher.statistics(); }
+PeerStatistics LoopbackTransport::statistics(int rank) const {
+  const Peer* of = find(rank);
+  return of != nullptr ? of->matcher.statistics() : PeerStatistics();
+}
 
 } // namespace goss::transports

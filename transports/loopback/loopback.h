@@ -47,8 +47,16 @@ class LoopbackTransport final : public Transport {
  private:
   struct Peer;
 
-  Peer& peer(int rank) { return *peers_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] const Peer& peer(int rank) const { return *peers_[static_cast<std::size_t>(rank)]; }
+  /// Makes all peers at the first call: where all are reached in other ways, none is needed.
+  Peer& peer(int rank) {
+    if (peers_.empty()) makePeers();
+    return *peers_[static_cast<std::size_t>(rank)];
+  }
+  /// Null: no peer was needed yet.
+  [[nodiscard]] const Peer* find(int rank) const {
+    return peers_.empty() ? nullptr : peers_[static_cast<std::size_t>(rank)].get();
+  }
+  void makePeers();
   bool sendEager(SendOperation& operation, Peer& to);
   void offer(SendOperation& operation, Peer& to);
   bool readMails();
@@ -62,7 +70,7 @@ class LoopbackTransport final : public Transport {
   const TransportContext context_;
   std::shared_ptr<loopback::Endpoint> endpoint_;
   Deferred deferred_;
-  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<std::unique_ptr<Peer>> peers_; ///< By rank; empty before the first is needed.
   std::vector<loopback::Mail> incoming_;
   std::unordered_map<SendOperation*, std::shared_ptr<Offer>> offers_; ///< Offers that no receiver has taken yet.
 };

@@ -116,10 +116,11 @@ ShmTransport::ShmTransport(const TransportContext& context)
     : context_(context),
       process_(platform::processId()),
       host_(platform::hostIdentity().text()),
-      fences_(platform::joinFences()) {
-  for (int rank = 0; rank < context.size; ++rank) {
-    slots_.push_back(std::make_unique<Slot>(rank, optionsOf(*context.config, fences_), lending_, deferred_));
-  }
+      fences_(platform::joinFences()) {}
+
+void ShmTransport::makeSlots() {
+  for (int rank = 0; rank < context_.size; ++rank)
+    slots_.push_back(std::make_unique<Slot>(rank, optionsOf(*context_.config, fences_), lending_, deferred_));
 }
 
 ShmTransport::~ShmTransport() {
@@ -215,11 +216,15 @@ Status ShmTransport::attach(int rank, shm::Segment segment, platform::UniqueFd s
 }
 
 LinkState ShmTransport::link(int rank) const {
-  if (slot(rank).lost) return LinkState::failed;
-  return slot(rank).ready() ? LinkState::ready : LinkState::connecting;
+  const Slot* at = find(rank);
+  if (at != nullptr && at->lost) return LinkState::failed;
+  return at != nullptr && at->ready() ? LinkState::ready : LinkState::connecting;
 }
 
-Status ShmTransport::linkError(int rank) const { return slot(rank).error; }
+Status ShmTransport::linkError(int rank) const {
+  const Slot* at = find(rank);
+  return at != nullptr ? at->error : Status();
+}
 
 bool ShmTransport::send(SendOperation& operation) {
   Slot& to = slot(operation.peer);
@@ -428,9 +433,13 @@ void ShmTransport::discard(Tag mask, Tag value) {
 void ShmTransport::abandon(int peer, const Status& why) { slot(peer).peer.breakOff(why); }
 
 bool ShmTransport::peek(int rank, Tag mask, Tag value, Arrived& found) const {
-  return slot(rank).peer.matcher().peek(mask, value, found);
+  const Slot* at = find(rank);
+  return at != nullptr && at->peer.matcher().peek(mask, value, found);
 }
 
-PeerStatistics ShmTransport::statistics(int rank) const { return slot(rank).peer.matcher().statistics(); }
+PeerStatistics ShmTransport::statistics(int rank) const {
+  const Slot* at = find(rank);
+  return at != nullptr ? at->peer.matcher().statistics() : PeerStatistics();
+}
 
 } // namespace goss::transports

@@ -66,7 +66,16 @@ class ShmTransport final : public Transport, private ShortMessages, private Shar
   void add(const MemoryRegion& region) override;
   Status remove(const std::byte* data) override;
 
-  [[nodiscard]] Slot& slot(int rank) const { return *slots_[static_cast<std::size_t>(rank)]; }
+  /// Makes all slots at the first call: where all peers are reached in other ways, none is needed.
+  [[nodiscard]] Slot& slot(int rank) {
+    if (slots_.empty()) makeSlots();
+    return *slots_[static_cast<std::size_t>(rank)];
+  }
+  /// Null: no slot was needed yet.
+  [[nodiscard]] const Slot* find(int rank) const {
+    return slots_.empty() ? nullptr : slots_[static_cast<std::size_t>(rank)].get();
+  }
+  void makeSlots();
   Status dial(int rank);
   bool dialAgain();
   Status attach(int rank, shm::Segment segment, platform::UniqueFd socket);
@@ -87,7 +96,7 @@ class ShmTransport final : public Transport, private ShortMessages, private Shar
   shm::Lending lending_;
   /// This process has joined platform/fence.h: peers' writes need no fences of their own.
   const bool fences_;
-  std::vector<std::unique_ptr<Slot>> slots_; ///< By rank.
+  std::vector<std::unique_ptr<Slot>> slots_; ///< By rank; empty before the first is needed.
   std::unique_ptr<SharedBoard> board_;       ///< Made by open().
   /// Links that connect() asked for and that are not ready: progress() then polls the sockets every time.
   int unready_ = 0;
