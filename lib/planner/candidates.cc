@@ -54,8 +54,10 @@ constexpr std::uint64_t kThoroughStepBudget = 4'000'000;
 constexpr std::size_t kFewSimulated = 16;
 constexpr std::uint32_t kStepsForEstimate = 600;
 constexpr double kFarOff = 1.25;
-/// Of candidates that formulas price over links of two levels, the most promising are simulated in so many steps.
+/// Of candidates that formulas price over links of two levels, the most promising are simulated in so many steps, and
+/// among so many ranks: making the schedules of more takes longer than all formulas.
 constexpr std::uint64_t kStepsOfNear = 6'000;
+constexpr int kRanksOfNear = 256;
 /// Where one rank stands for all, the prices of more steps follow from so many ranks, a half and a quarter of them.
 constexpr std::uint64_t kMaxStepsOfOne = 1'200;
 constexpr int kRanksOfOne = 128;
@@ -137,7 +139,7 @@ class Search {
     for (std::size_t i = 0; i < variants.size(); ++i) {
       if (priced[i] || price(variants[i])) found.push_back(std::move(variants[i]));
     }
-    if (over_levels) simulateNear(found);
+    if (over_levels && size_ <= kRanksOfNear) simulateNear(found);
     return found;
   }
 
