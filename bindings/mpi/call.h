@@ -41,10 +41,18 @@ int callMpi(const Real<Function>& real, const Plan& plan, Arguments... arguments
 }
 
 template <auto kBuilder, class Function, class... Arguments>
+int planAndRun(const Real<Function>& real, const Found& found, MPI_Comm comm, Arguments... arguments) {
+  const Plan plan = planOf<kBuilder>(found, arguments...);
+  if (plan.operation == nullptr) return callMpi(real, plan, arguments..., comm);
+  return runBlocking(real.name(), found, *plan.operation);
+}
+
+template <auto kBuilder, class Function, class... Arguments>
 int blocking(const Real<Function>& real, MPI_Comm comm, Arguments... arguments) {
   const Found found = find(comm, true);
   if (found.error != MPI_SUCCESS) return found.error;
   if constexpr (kIsRepeatable<Arguments...>) {
+    if (Repeated<Arguments...>::isOver()) return planAndRun<kBuilder>(real, found, comm, arguments...);
     thread_local Repeated<Arguments...> repeated;
     if (Operation* same = repeated.find(found.communicator.get(), arguments...); same != nullptr)
       return runBlocking(real.name(), found, *same);
@@ -55,9 +63,7 @@ int blocking(const Real<Function>& real, MPI_Comm comm, Arguments... arguments) 
     repeated.keep(age, found.communicator.get(), std::move(plan.operation), arguments...);
     return result;
   } else {
-    const Plan plan = planOf<kBuilder>(found, arguments...);
-    if (plan.operation == nullptr) return callMpi(real, plan, arguments..., comm);
-    return runBlocking(real.name(), found, *plan.operation);
+    return planAndRun<kBuilder>(real, found, comm, arguments...);
   }
 }
 

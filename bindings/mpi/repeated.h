@@ -28,6 +28,13 @@ inline constexpr bool kIsRepeatable = ((std::is_same_v<Arguments, void*> || std:
 template <class... Arguments>
 class Repeated {
  public:
+  Repeated() = default;
+  ~Repeated() { is_over_ = true; }
+  Repeated(const Repeated&) = delete;
+  Repeated& operator=(const Repeated&) = delete;
+
+  /// Whether the thread's objects of this class are destroyed: destructors of static objects may still call MPI.
+  [[nodiscard]] static bool isOver() { return is_over_; }
   /// Null: there was no such call, or it is forgotten.
   [[nodiscard]] Operation* find(const Communicator* on, const Arguments&... arguments) const {
     for (const Call& each : calls_) {
@@ -50,6 +57,7 @@ class Repeated {
     std::tuple<Arguments...> arguments{};
     std::unique_ptr<Operation> operation;
   };
+  static constinit inline thread_local bool is_over_ = false; // no member, which would be destroyed with the object
   std::array<Call, 4> calls_;
   std::size_t next_ = 0;
 };

@@ -1,13 +1,19 @@
 #include "runner/execution_pool.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace goss {
 
 namespace {
 
-constexpr std::size_t kMaxIdleExecutions = 256;
-/// Longer calls are not cached: it would save less than 1.5 % of their time, and keep their scratch memory.
+constexpr std::size_t kMaxIdlePlans = 256;
+/// Idle executions of one plan: of any call, and of cached calls whose place another call has taken. Calls that are
+/// more than there are places do not make executions anew then.
+constexpr std::size_t kMostIdle = 1;
+constexpr std::size_t kMostReplaced = 4;
+/// Calls that move more bytes, all ranks' blocks together, are not cached: it would save less than 1.5 % of their time,
+/// and keep their scratch memory.
 constexpr std::uint64_t kMaxCachedBytes = std::uint64_t{1} << 20;
 
 PlanKey keyOf(const Call& call) {
@@ -36,8 +42,9 @@ Result<std::unique_ptr<Execution>> ExecutionPool::acquire(const Call& call, std:
   if (!environment_.operations.asyncError().isOk()) return environment_.operations.asyncError();
   const auto idle = idle_.find(plan.get());
   std::unique_ptr<Execution> execution;
-  if (idle != idle_.end() && idle->second != nullptr) {
-    execution = std::move(idle->second);
+  if (idle != idle_.end() && !idle->second.empty()) {
+    execution = std::move(idle->second.back());
+    idle->second.pop_back();
   } else {
     execution = std::make_unique<Execution>(environment_, std::move(plan));
   }
@@ -56,13 +63,17 @@ void ExecutionPool::release(std::unique_ptr<Execution> execution) {
       return;
     }
   }
-  keepIdle(std::move(execution));
+  keepIdle(std::move(execution), kMostIdle);
 }
 
-void ExecutionPool::keepIdle(std::unique_ptr<Execution> execution) {
-  if (idle_.size() >= kMaxIdleExecutions) idle_.clear();
-  const Plan* plan = &execution->plan();
-  idle_[plan] = std::move(execution);
+void ExecutionPool::keepIdle(std::unique_ptr<Execution> execution, std::size_t most) {
+  if (idle_.size() >= kMaxIdlePlans) idle_.clear();
+  std::vector<std::unique_ptr<Execution>>& idle = idle_[&execution->plan()];
+  if (idle.size() < most) {
+    idle.push_back(std::move(execution));
+  } else {
+    idle.back() = std::move(execution);
+  }
 }
 
 void ExecutionPool::forget(const Plan& plan) {
@@ -92,17 +103,19 @@ std::unique_ptr<Execution>* ExecutionPool::cached(const CallKey& key) {
 }
 
 void ExecutionPool::cache(const CallKey& key, const Call& call) {
-  if (call.count * call.shape.element_bytes > kMaxCachedBytes) return;
+  const std::uint64_t blocks = std::max<std::size_t>(1, call.shape.input_blocks.size());
+  if (call.count * call.shape.element_bytes > kMaxCachedBytes / blocks) return;
   const auto plan = planner_.plan(keyOf(call));
   if (!plan.isOk()) return;
   const auto idle = idle_.find(plan.value().get());
-  if (idle == idle_.end() || idle->second == nullptr || !idle->second->isBoundTo(call)) return;
+  if (idle == idle_.end() || idle->second.empty() || !idle->second.back()->isBoundTo(call)) return;
   auto& [first, second] = cached_[key.hash() % kSets];
   std::unique_ptr<Execution> replaced = std::move(second.idle);
   second = std::move(first);
-  const std::uint64_t binding = idle->second->binding();
-  first = {key, std::move(idle->second), binding};
-  if (replaced != nullptr) keepIdle(std::move(replaced));
+  const std::uint64_t binding = idle->second.back()->binding();
+  first = {key, std::move(idle->second.back()), binding};
+  idle->second.pop_back();
+  if (replaced != nullptr) keepIdle(std::move(replaced), kMostReplaced);
 }
 
 void ExecutionPool::useLinks(schedule::Links links) {

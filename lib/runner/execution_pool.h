@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "call/call.h"
 #include "execution/execution.h"
@@ -54,13 +55,15 @@ class ExecutionPool {
   static constexpr std::size_t kSets = 16;
   using Set = std::array<CachedCall, 2>;
 
-  void keepIdle(std::unique_ptr<Execution> execution) GOSS_ON_LOOP;
+  /// Destroys it where `most` executions of its plan are idle already.
+  void keepIdle(std::unique_ptr<Execution> execution, std::size_t most) GOSS_ON_LOOP;
 
   const RunEnvironment& environment_;
   Planner planner_ GOSS_GUARDED;
   std::uint64_t bindings_ GOSS_GUARDED = 0;    ///< Number of executions that were bound so far, each anew.
   std::array<Set, kSets> cached_ GOSS_GUARDED; ///< In a set the call that was cached last comes first.
-  std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_ GOSS_GUARDED; ///< Null while it is in use.
+  /// Executions that belong to no cached call; the one that was released last is the last.
+  std::unordered_map<const Plan*, std::vector<std::unique_ptr<Execution>>> idle_ GOSS_GUARDED;
 };
 
 } // namespace goss

@@ -8,7 +8,8 @@
 // of each rank's own gradients, and gossip of parameters.
 //
 // An element whose gradients were all 0, such as the embedding of a token that no text has, has the variance 0. A codec
-// gives its moment some noise, of which eps would make a giant step; so such elements do not move, as under Adam.
+// gives its moment some noise, of which eps would make a giant step; so such elements do not move, as under Adam. Nor
+// do those whose first gradient comes when the variance stays: `warmup` steps, or `freeze`, should have seen all.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +24,8 @@ namespace {
 constexpr ParameterInfo kBeta1 = {"beta1", "0.9", "of the momentum"};
 constexpr ParameterInfo kBeta2 = {"beta2", "0.999", "of its square"};
 constexpr ParameterInfo kEps = {"eps", "1e-8", "added to the square root"};
-constexpr ParameterInfo kWarmup = {"warmup", "100", "steps that average gradients uncompressed"};
+constexpr ParameterInfo kWarmup = {"warmup", "100",
+                                   "steps that average gradients uncompressed; elements without gradients there stay"};
 constexpr std::array kOneBitParameters = {
     kBeta1, kBeta2, kEps, kWarmup,
     ParameterInfo{"codec", "sign:norm=l2+ef", "compressor of the momentum after the warm-up; comes last"}};
