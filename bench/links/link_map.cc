@@ -65,7 +65,10 @@ LinkMap::LinkMap(std::string_view text, std::vector<std::string> names) : names_
   links_.resize(names_.size() * names_.size());
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const auto words = wordsOf(text.substr(0, end));
+    const std::string_view whole = text.substr(0, end);
+    const auto words = wordsOf(whole);
+    if (whole.starts_with("# The line ") || whole.starts_with("# The round trip "))
+      remarks_.emplace_back(whole.substr(2));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (words.empty()) continue;
     if (words[0] == "pair") readPair(words);
@@ -141,6 +144,8 @@ std::string LinkMap::table() const {
     text += '\n';
   }
   text += notes;
+  for (const std::string& remark : remarks_)
+    text += remark + '\n';
   for (const Line& line : lines_)
     text += fmt::format("All links of rank{} {} together: up at most {}, down at most {}\n",
                         line.ranks.size() > 1 ? "s" : "", fmt::join(line.ranks, ", "),

@@ -33,7 +33,7 @@ class LinkMap {
   [[nodiscard]] const std::vector<Line>& lines() const { return lines_; }
 
   /// A row for each rank that sends, a column for each that receives: round trip and rate; then the lines. Rates that
-  /// varied and links that are relayed are marked, and the marks are explained.
+  /// varied and links that are relayed are marked, and the marks are explained; so is what else the text remarks.
   [[nodiscard]] std::string table() const;
   /// An SVG: ranks in a circle, a stroke for both directions of a pair, the wider the faster, with its figures.
   [[nodiscard]] std::string svg() const;
@@ -47,6 +47,7 @@ class LinkMap {
   std::vector<std::string> names_;
   std::vector<Link> links_; ///< The links of rank 0 to all others, then those of rank 1, and so on.
   std::vector<Line> lines_;
+  std::vector<std::string> remarks_; ///< On lines and round trips.
 };
 
 } // namespace goss::bench

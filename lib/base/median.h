@@ -22,6 +22,13 @@ inline double upperMedian(std::vector<double> values) {
   return *middle;
 }
 
+/// Whether each of `values`, which are not empty, is within this factor, at least 1, of their upper median.
+inline bool areNearMedian(const std::vector<double>& values, double factor) {
+  const double middle = upperMedian(values);
+  return std::all_of(values.begin(), values.end(),
+                     [&](double value) { return value * factor >= middle && value <= factor * middle; });
+}
+
 } // namespace goss::base
 
 #endif // GOSS_LIB_BASE_MEDIAN_H_

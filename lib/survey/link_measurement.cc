@@ -16,7 +16,7 @@ namespace goss {
 
 namespace {
 
-constexpr int kFirstPings = 2;
+constexpr int kFirstPings = 4;
 constexpr int kNearPings = 20;
 
 constexpr std::int32_t kAloneTag = 2;
@@ -45,6 +45,8 @@ constexpr double kRoomyPort = 2;
 
 /// A rate that varied by more than this part of it is named in a comment.
 constexpr double kSteady = 0.3;
+/// So is a round trip, where it is long: small ones vary with what a processor does.
+constexpr double kSteadyRoundTrip = 0.3;
 
 /// Figures within this factor of the median count as equal.
 constexpr double kAlike = 1.3;
@@ -53,25 +55,16 @@ constexpr double kAlikeTogether = 1.7;
 
 int roundsOf(int size) { return size + size % 2 - 1; }
 
-/// The most seconds that a pair streams alone in one round; 0: it does not. Both ranks of the pair compute the same.
-double timeAlone(double round_trip_s, int size, const MeasurementTime& time) {
-  if (round_trip_s < kNearRoundTrip_s) return kNear_s;
-  const double least_s = std::max(kLeastAlone_s, kRoundTripsAlone * round_trip_s);
-  const double share_s = time.alone_s / std::min(time.most_rounds, roundsOf(size));
-  // Two ranks do not stream together, and so have all the time.
-  if (size < 3) return std::min(2 * least_s, time.alone_s + time.together_s);
-  return share_s >= least_s ? std::min(share_s, 2 * least_s) : 0;
-}
-
-Result<MeasuredLink> measure(Communicator& communicator, int peer, double round_trip_s, double alone_s,
+Result<MeasuredLink> measure(Communicator& communicator, int peer, const RoundTrip& round_trip, double alone_s,
                              std::int64_t timeout_ms) {
+  const double round_trip_s = round_trip.shortest_s;
   const bool near = round_trip_s < kNearRoundTrip_s;
-  MeasuredLink link{round_trip_s / 2, 0, kNoRelay, 0, 0, 0};
+  MeasuredLink link{round_trip_s / 2, 0, kNoRelay, 0, 0, 0, near ? 0 : round_trip.spread};
   if (alone_s <= 0) return link;
   if (near) {
-    Result<std::vector<double>> again = LinkPing(communicator, timeout_ms).run({peer}, kNearPings);
+    Result<std::vector<RoundTrip>> again = LinkPing(communicator, timeout_ms).run({peer}, kNearPings);
     if (!again.isOk()) return again.status();
-    link.latency_s = std::min(link.latency_s, again.value().front() / 2);
+    link.latency_s = std::min(link.latency_s, again.value().front().shortest_s / 2);
   }
   Result<std::vector<SteadyRate>> rates =
       LinkStream(communicator, {{peer, round_trip_s}}, alone_s, true, kAloneTag, timeout_ms).run();
@@ -119,6 +112,7 @@ Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& li
     MeasuredLink& link = links[static_cast<std::size_t>(far[i].rank)];
     const SteadyRate& rate = rates.value()[i];
     link.together_bytes_per_s = rate.bytes_per_s;
+    link.together_spread = rate.spread;
     if (link.alone_bytes_per_s <= 0) link.spread = rate.spread;
     link.bandwidth_bytes_per_s = std::max(link.alone_bytes_per_s, rate.bytes_per_s);
   }
@@ -169,6 +163,7 @@ struct Line {
   double alone = 0;   ///< The sum of the links' bandwidths.
   double fastest = 0; ///< The highest of these.
   double left = 0; ///< What links that were measured alone, and are far away, carry together, over what they do alone.
+  double spread = 0; ///< How much `together` varied at most while it was measured, over itself.
   bool whole = true; ///< All links were measured alone.
 };
 
@@ -182,6 +177,7 @@ Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up)
     const MeasuredLink& link = up ? linkOf(links, size, rank, peer) : linkOf(links, size, peer, rank);
     known = known && link.together_bytes_per_s > 0;
     line.together += link.together_bytes_per_s;
+    line.spread += link.together_bytes_per_s * link.together_spread;
     line.alone += link.bandwidth_bytes_per_s;
     line.fastest = std::max(line.fastest, link.bandwidth_bytes_per_s);
     line.whole = line.whole && link.alone_bytes_per_s > 0;
@@ -192,6 +188,7 @@ Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up)
   }
   if (alone <= 0) known = false;
   line.left = alone > 0 ? together / alone : 0;
+  if (line.together > 0) line.spread /= line.together;
   if (!known) line.together = 0;
   return line;
 }
@@ -225,12 +222,6 @@ bool haveOwnPaths(const std::vector<MeasuredLink>& links) {
   return most >= kOwnPaths * least;
 }
 
-bool areAlike(const std::vector<double>& values, double alike) {
-  const double middle = base::upperMedian(values);
-  return std::all_of(values.begin(), values.end(),
-                     [&](double value) { return value * alike >= middle && value <= alike * middle; });
-}
-
 /// The rate of the lines if each rank has a line as fast as all others'; 0 where that is not so, or not known.
 double equalLines(const std::vector<MeasuredLink>& links, int size) {
   std::vector<double> together;
@@ -250,7 +241,7 @@ double equalLines(const std::vector<MeasuredLink>& links, int size) {
       middle.whole = middle.whole && line.whole;
     }
   }
-  if (!areAlike(together, kAlikeTogether)) return 0;
+  if (!base::areNearMedian(together, kAlikeTogether)) return 0;
   middle.together = base::upperMedian(together);
   middle.alone = base::upperMedian(alone);
   middle.left = base::upperMedian(left);
@@ -270,9 +261,9 @@ double evenOut(std::vector<MeasuredLink>& links, int size) {
       rates.push_back(linkOf(links, size, from, to).bandwidth_bytes_per_s);
     }
   }
-  if (size < 3 || !areAlike(latencies, kAlike)) return 0;
+  if (size < 3 || !base::areNearMedian(latencies, kAlike)) return 0;
   const double line = equalLines(links, size);
-  if (line <= 0 && !areAlike(rates, kAlike)) return 0;
+  if (line <= 0 && !base::areNearMedian(rates, kAlike)) return 0;
   const double latency_s = base::upperMedian(latencies);
   const double rate = line > 0 ? line : base::upperMedian(rates);
   for (MeasuredLink& link : links) {
@@ -305,6 +296,20 @@ std::string remarks(const std::vector<MeasuredLink>& links, int size) {
       if (from != to && link.spread > kSteady)
         text += fmt::format("# The rate from rank {} to rank {} varied by {:.0f} % while it was measured.\n", from, to,
                             100 * link.spread);
+      const double spread = std::max(link.round_trip_spread, linkOf(links, size, to, from).round_trip_spread);
+      if (from < to && spread > kSteadyRoundTrip)
+        text += fmt::format("# The round trip between rank {} and rank {} varied by {:.0f} % while it was measured.\n",
+                            from, to, 100 * spread);
+    }
+  }
+  for (int rank = 0; rank < size; ++rank) {
+    for (const bool up : {true, false}) {
+      const Line line = lineOf(links, size, rank, up);
+      if (isShared(line))
+        text += fmt::format(
+            "# The line {} rank {} is shared: together its links had {:.0f} % of their rates alone, "
+            "and varied by {:.0f} %.\n",
+            up ? "out of" : "into", rank, 100 * line.left, 100 * line.spread);
     }
   }
   return text;
@@ -349,6 +354,18 @@ int partnerInRound(int size, int rank, int round) {
   return partner < size ? partner : -1;
 }
 
+/// Both ranks of the pair compute the same.
+double timeAlone(double round_trip_s, int size, int round, const MeasurementTime& time) {
+  if (round_trip_s < kNearRoundTrip_s) return kNear_s;
+  const double least_s = std::max(kLeastAlone_s, kRoundTripsAlone * round_trip_s);
+  const double share_s = time.alone_s / roundsOf(size);
+  // Two ranks do not stream together, and so have all the time.
+  if (size < 3) return std::min(2 * least_s, time.alone_s + time.together_s);
+  if (share_s >= least_s) return std::min(share_s, 2 * least_s);
+  // In the first round every rank has a partner; of oddly many ranks, in the first two.
+  return round <= size % 2 ? std::min(least_s, time.alone_s) : 0;
+}
+
 Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, const MeasurementTime& time,
                                                std::int64_t timeout_ms) {
   const int size = communicator.size();
@@ -357,16 +374,15 @@ Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, const
   for (int rank = 0; rank < size; ++rank)
     if (rank != communicator.rank()) peers.push_back(rank);
   if (peers.empty()) return links;
-  Result<std::vector<double>> round_trips = LinkPing(communicator, timeout_ms).run(peers, kFirstPings);
+  Result<std::vector<RoundTrip>> round_trips = LinkPing(communicator, timeout_ms).run(peers, kFirstPings);
   if (!round_trips.isOk()) return round_trips.status();
   for (int round = 0; round < roundsOf(size); ++round) {
     const int peer = partnerInRound(size, communicator.rank(), round);
     if (peer < 0) continue;
     const auto index = static_cast<std::size_t>(peer < communicator.rank() ? peer : peer - 1);
-    const double round_trip_s = round_trips.value()[index];
-    const bool due = round < time.most_rounds || round_trip_s < kNearRoundTrip_s;
-    const double alone_s = due ? timeAlone(round_trip_s, size, time) : 0;
-    Result<MeasuredLink> measured = measure(communicator, peer, round_trip_s, alone_s, timeout_ms);
+    const RoundTrip& round_trip = round_trips.value()[index];
+    const double alone_s = timeAlone(round_trip.shortest_s, size, round, time);
+    Result<MeasuredLink> measured = measure(communicator, peer, round_trip, alone_s, timeout_ms);
     if (!measured.isOk()) return measured.status();
     links[static_cast<std::size_t>(peer)] = measured.value();
   }

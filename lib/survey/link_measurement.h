@@ -25,22 +25,21 @@ struct MeasuredLink {
   double together_bytes_per_s = 0;
   double alone_bytes_per_s = 0; ///< Bandwidth while the pair sent to nobody else; 0: it was not measured.
   double spread = 0;            ///< SteadyRate::spread of the bandwidth.
+  double round_trip_spread = 0; ///< RoundTrip::spread.
+  double together_spread = 0;   ///< SteadyRate::spread of together_bytes_per_s.
 };
 
 /// The time that a measurement may take beside some round trips, and longer only where a line is very slow.
 struct MeasurementTime {
-  double alone_s = 10;    ///< For all rounds of pairs whose round trips are long, together.
-  int most_rounds = 1000; ///< So many rounds at most.
-  double together_s = 3;  ///< For the streams between all.
+  double alone_s = 10;   ///< For all rounds of pairs whose round trips are long, together.
+  double together_s = 6; ///< For the streams between all.
 };
-inline constexpr MeasurementTime kThorough{};
-/// About 2 s for round trips of up to 80 ms: what a program may lose without having asked for it.
-inline constexpr MeasurementTime kBrief{0.9, 1, 1.1};
 
-/// Collective, blocking, over a communicator that nothing else uses. All ranks exchange two small messages with all
+/// Collective, blocking, over a communicator that nothing else uses. All ranks exchange a few small messages with all
 /// others; then, in size - 1 rounds (size, when it is odd), every rank has one partner: they stream to each other
 /// (link_stream.h) until their rates have settled, and where they are near, exchange more small messages. Pairs for
-/// whose round trips the time is too short do not stream alone. With three ranks or more, ranks that are far from each
+/// whose round trips the time is too short do not stream alone, but for one of each rank, however long that takes: it
+/// tells whether the rank's links share a line. With three ranks or more, ranks that are far from each
 /// other then all stream at once, all for the same time. Returns the links to this rank, by peer. After an error the
 /// communicator has failed.
 Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, const MeasurementTime& time,
@@ -52,12 +51,16 @@ Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, const
 /// together. The port of a rank all of whose links were measured together, and some alone, is as fast as they were
 /// together, if that was much less than alone; if not, and some links are much faster than others, the text names a
 /// port that does not limit them; otherwise none. Figures that are equal for all ranks except for noise are made equal,
-/// so that the planner sees equal ranks. Comments name each relayed link and its relay, and links whose rates had not
-/// settled. Numbers have two digits: more would be noise.
+/// so that the planner sees equal ranks. Comments name each relayed link and its relay, links whose rates had not
+/// settled or whose round trips varied, and for each shared line how much its links together had of what they had
+/// alone. Numbers have two digits: more would be noise.
 [[nodiscard]] std::string linksText(const std::vector<MeasuredLink>& measured, const schedule::Links& before);
 
 /// The partner of `rank` in `round`, such that all pairs meet in as few rounds as possible; -1: none.
 [[nodiscard]] int partnerInRound(int size, int rank, int round);
+
+/// The most seconds that a pair of ranks with this round trip streams alone in `round`; 0: it does not.
+[[nodiscard]] double timeAlone(double round_trip_s, int size, int round, const MeasurementTime& time = {});
 
 } // namespace goss
 

@@ -23,13 +23,13 @@ LinkPing::~LinkPing() {
   if (pending) communicator_.abort("measuring round trips failed");
 }
 
-Result<std::vector<double>> LinkPing::run(const std::vector<int>& peers, int count) {
-  Result<std::vector<double>> round_trips = exchange(peers, count);
+Result<std::vector<RoundTrip>> LinkPing::run(const std::vector<int>& peers, int count) {
+  Result<std::vector<RoundTrip>> round_trips = exchange(peers, count);
   if (!round_trips.isOk()) communicator_.abort(fmt::format("measuring round trips: {}", round_trips.status().text()));
   return round_trips;
 }
 
-Result<std::vector<double>> LinkPing::exchange(const std::vector<int>& peers, int count) {
+Result<std::vector<RoundTrip>> LinkPing::exchange(const std::vector<int>& peers, int count) {
   for (const int peer : peers) {
     Partner& partner = partners_.emplace_back();
     partner.rank = peer;
@@ -51,10 +51,10 @@ Result<std::vector<double>> LinkPing::exchange(const std::vector<int>& peers, in
     if (status.isOk()) status = heard(partner, count);
     if (!status.isOk()) return status;
   }
-  std::vector<double> round_trips;
+  std::vector<RoundTrip> round_trips;
   for (Partner& partner : partners_) {
     if (Status status = finish(partner.send); !status.isOk()) return status;
-    round_trips.push_back(partner.best_s);
+    round_trips.push_back({partner.best_s, std::max(0.0, partner.worst_s - partner.best_s) / partner.best_s});
   }
   return round_trips;
 }
@@ -68,6 +68,7 @@ Status LinkPing::heard(Partner& partner, int count) {
   }
   const double took_s = std::max(kMin_s, std::chrono::duration<double>(Clock::now() - partner.asked_at).count());
   partner.best_s = partner.best_s > 0 ? std::min(partner.best_s, took_s) : took_s;
+  if (partner.asked > 1) partner.worst_s = std::max(partner.worst_s, took_s);
   return partner.asked < count ? ask(partner) : say(partner, partner.best_s);
 }
 

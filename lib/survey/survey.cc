@@ -28,7 +28,7 @@ Result<std::vector<MeasuredLink>> gatherLinks(Communicator& communicator, const 
                                               std::int64_t timeout_ms) {
   const std::size_t size = mine.size();
   std::vector<MeasuredLink> by_receiver(size * size);
-  constexpr std::size_t kFields = 6;
+  constexpr std::size_t kFields = 8;
   static_assert(sizeof(MeasuredLink) == kFields * sizeof(double));
   Call gather;
   gather.collective = Collective::allGather;
@@ -52,7 +52,7 @@ Result<std::string> measuredText(Communicator& communicator, const schedule::Lin
   Result<std::unique_ptr<Communicator>> made = communicator.split(0, communicator.rank());
   if (!made.isOk()) return made.status();
   Communicator& own = *made.value();
-  Result<std::vector<MeasuredLink>> mine = measureLinks(own, kThorough, timeout_ms);
+  Result<std::vector<MeasuredLink>> mine = measureLinks(own, {}, timeout_ms);
   if (!mine.isOk()) return mine.status();
   for (int rank = 0; rank < communicator.size(); ++rank)
     mine.value()[static_cast<std::size_t>(rank)].relay = relayOf(communicator, rank);

@@ -11,6 +11,7 @@ constexpr const char* kText =
     "# Measured: half a round trip; bytes per second, both ways at the same time.\n"
     "# The link between rank 1 and rank 2 is relayed by rank 0.\n"
     "# The rate from rank 0 to rank 1 varied by 45 % while it was measured.\n"
+    "# The line out of rank 0 is shared: together its links had 34 % of their rates alone, and varied by 9 %.\n"
     "reduce 14000000000B/s\n"
     "node 0 up 24MB/s\n"
     "node 1,2 up 30MB/s down 31MB/s\n"
@@ -42,6 +43,7 @@ TEST(LinkMap, IsShownWithWhatIsDoubtful) {
   const std::string table = map.table();
   EXPECT_NE(table.find("70 ms, 24 MB/s*"), std::string::npos) << table;
   EXPECT_NE(table.find("varied by 45 %"), std::string::npos) << table;
+  EXPECT_NE(table.find("\nThe line out of rank 0 is shared"), std::string::npos) << table;
   EXPECT_NE(table.find("1.2 us, 10 GB/s~"), std::string::npos) << table;
   EXPECT_NE(table.find("rank 0 together: up at most 24 MB/s, down at most ?"), std::string::npos) << table;
   const std::string svg = map.svg();

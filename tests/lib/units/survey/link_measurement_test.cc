@@ -218,6 +218,43 @@ TEST(LinkMeasurement, RatesThatHadNotSettledAreNamed) {
   EXPECT_TRUE(schedule::Links::parse(text, 4).isOk());
 }
 
+TEST(LinkMeasurement, ItsTextSaysHowSureItIsOfLinesAndRoundTrips) {
+  std::vector<MeasuredLink> links(16, both(60e6, 20e6));
+  for (MeasuredLink& link : links)
+    link.together_spread = 0.12;
+  links[2].round_trip_spread = 0.5;
+  const std::string text = linksText(links, schedule::Links(4));
+  EXPECT_NE(text.find("# The round trip between rank 0 and rank 2 varied by 50 % while it was measured.\n"),
+            std::string::npos);
+  EXPECT_NE(
+      text.find("# The line out of rank 3 is shared: together its links had 33 % of their rates alone, and varied "
+                "by 12 %.\n"),
+      std::string::npos)
+      << text;
+  EXPECT_TRUE(schedule::Links::parse(text, 4).isOk());
+  EXPECT_EQ(linksText(std::vector<MeasuredLink>(16, both(30e6, 30e6)), schedule::Links(4)).find("is shared"),
+            std::string::npos);
+}
+
+TEST(LinkMeasurement, EveryRankStreamsToOneAloneAtAnyDelay) {
+  for (int size = 3; size <= 17; ++size) {
+    for (const double round_trip_s : {0.003, 0.1, 0.6}) {
+      for (int rank = 0; rank < size; ++rank) {
+        double most_s = 0;
+        double all_s = 0;
+        for (int round = 0; round < size + size % 2 - 1; ++round) {
+          if (partnerInRound(size, rank, round) < 0) continue;
+          const double alone_s = timeAlone(round_trip_s, size, round);
+          most_s = std::max(most_s, alone_s);
+          all_s += alone_s;
+        }
+        EXPECT_GE(most_s, 13 * round_trip_s) << size << " ranks, rank " << rank;
+        EXPECT_LE(all_s, std::max(10.0, 2 * 13 * round_trip_s) + 1e-9) << size << " ranks, rank " << rank;
+      }
+    }
+  }
+}
+
 /// A flow that arrives every 5 ms; its speed doubles in each of so many round trips until it is `bytes_per_s`.
 Arrivals flowOf(double bytes_per_s, double round_trip_s, double span_s, double doublings = 7) {
   Arrivals flow;
