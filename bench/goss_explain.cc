@@ -11,6 +11,7 @@
 #include "bench/explain_gossip.h"
 #include "bench/explain_pipeline.h"
 #include "bench/explain_topology.h"
+#include "bench/explain_trials.h"
 #include "gossamer/compression.h"
 #include "gossamer/gossamer.h"
 #include "tools/commandline/command_line.h"
@@ -96,11 +97,12 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "gossip") return explainGossip(argc - 1, argv + 1);
   if (argc > 1 && std::string(argv[1]) == "pipeline") return explainPipeline(argc - 1, argv + 1);
   if (argc > 1 && std::string(argv[1]) == "topology") return explainTopology(argc - 1, argv + 1);
+  if (argc > 1 && std::string(argv[1]) == "trials") return explainTrials(argc - 1, argv + 1);
   Arguments arguments;
   goss::CommandLine line(
       "Prices every algorithm for a collective and says which one Gossamer takes, and why.\n"
       "'goss-explain pipeline --help' is about pipeline schedules, 'goss-explain topology' about this machine,\n"
-      "'goss-explain gossip' about who averages with whom.");
+      "'goss-explain gossip' about who averages with whom, 'goss-explain trials' about plans that a job has compared.");
   line.option("collective", arguments.collective,
               "allreduce, reduce, broadcast, allgather, reduce_scatter, alltoall, ...")
       .required();

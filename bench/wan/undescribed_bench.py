@@ -14,6 +14,7 @@ A row has the seconds of the first call, the median of those from the third and 
 import argparse
 import array
 import itertools
+import json
 import os
 import pathlib
 import random
@@ -143,6 +144,8 @@ def rank_main(calls, size, codec, change):
             raise SystemExit(f"call {call}: rank {rank} has {vector[0]} and {vector[-1]} instead of {comm.size}")
         if rank == 0:
             print(f"call {seconds:.4f}", flush=True)
+    if rank == 0:
+        print("trials " + json.dumps(comm.trials()), flush=True)
     comm.close()
 
 
@@ -180,18 +183,24 @@ def run(args, name, source):
         done = emulate([sys.executable, str(HERE), "--as-rank", *options])
         if args.verbose:
             print(done.stderr[-6000:], file=sys.stderr)
-        seconds = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("call ")]
-        return seconds, " (overloaded)" if "OVERLOADED" in done.stderr else ""
+        said = [line.split(maxsplit=1) for line in done.stdout.splitlines() if line.startswith(("call ", "trials "))]
+        seconds = [float(rest) for word, rest in said if word == "call"]
+        tried = [json.loads(rest) for word, rest in said if word == "trials"]
+        return seconds, tried[0], " (overloaded)" if "OVERLOADED" in done.stderr else ""
 
 
 def row(args, name, source):
-    seconds, remark = run(args, name, source)
+    seconds, tried, remark = run(args, name, source)
     bound = network(name).bound_s(args.size)
     third, settled = statistics.median(seconds[2:]), statistics.median(seconds[args.settled - 1:])
     over = f"{third / bound:.2f} | {settled / bound:.2f}" if not args.codec else "- | -"
     print(f"| {name} | {source} | {bound:.2f} | {seconds[0]:.2f} | {third:.2f} | {settled:.2f} | {over}{remark} |", flush=True)
     if args.calls_too:
         print("    " + " ".join(f"{value:.2f}" for value in seconds), flush=True)
+        for one in tried["trials"]:
+            print(f"    call {one['call']}: {one['tried']} {one['seconds']:.2f} s, {one['against']} in use {one['against_seconds']:.2f}{', adopted' if one['adopted'] else ''}", flush=True)
+        for one in tried["calls"]:
+            print(f"    now: {one['algorithm']}{'' if one['settled'] else ', comparing'}", flush=True)
 
 
 def main():
@@ -208,7 +217,7 @@ def main():
     parser.add_argument("--change", metavar="MBIT:FROM:TO", help="during these calls each line has so many Mbit/s, afterwards 200 again")
     parser.add_argument("--timeout", type=int, default=300)
     parser.add_argument("--prefix", default="gub")
-    parser.add_argument("--calls-too", action="store_true", help="print the seconds of each call")
+    parser.add_argument("--calls-too", action="store_true", help="print the seconds of each call, and which plans were compared")
     parser.add_argument("--verbose", action="store_true", help="print what the ranks log")
     parser.add_argument("--as-rank", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()

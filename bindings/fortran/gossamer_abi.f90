@@ -760,6 +760,11 @@ module gossamer_abi
       type(c_ptr), value :: comm, options, links
       integer(c_int) :: result_
     end function
+    function c_goss_comm_trials(comm, json) bind(c, name="goss_comm_trials") result(result_)
+      import
+      type(c_ptr), value :: comm, json
+      integer(c_int) :: result_
+    end function
     function c_goss_pipeline_request_init(request, size) bind(c, name="goss_pipeline_request_init") result(result_)
       import
       type(c_ptr), value :: request

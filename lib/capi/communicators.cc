@@ -263,6 +263,14 @@ goss_status goss_explain(const char* collective, int32_t ranks, size_t bytes, co
   });
 }
 
+goss_status goss_comm_trials(goss_comm_t comm, char** json) {
+  return guarded("goss_comm_trials", [&]() -> Status {
+    if (Status status = checkComm("goss_comm_trials", comm, json); !status.isOk()) return status;
+    *json = ::strdup(comm->communicator->collectives().trials().c_str());
+    return *json != nullptr ? Status::ok() : Status::error(GOSS_ERR_RESOURCE, "goss_comm_trials: out of memory");
+  });
+}
+
 goss_status goss_comm_measure_links(goss_comm_t comm, const goss_options* options, char** links) {
   return guarded("goss_comm_measure_links", [&]() -> Status {
     if (Status status = checkComm("goss_comm_measure_links", comm, links); !status.isOk()) return status;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/median.h"
 #include "base/wire.h"
 
 namespace goss {
@@ -16,6 +17,11 @@ constexpr std::uint64_t kMinBytes = 256 << 10;
 constexpr double kShared = 1.3;
 /// Where paths differ by this factor, lines whose paths do not share them are as fast as all paths together.
 constexpr double kDiffer = 1.5;
+/// Figures within this factor of their median count as equal; so do rates of lines within the next, because several
+/// flows do not always fill one.
+constexpr double kAlike = 1.3;
+constexpr double kAlikeLines = 1.5;
+constexpr double kMostIdle = 1.15;
 constexpr double kUnit = 1000; ///< Bytes a second in which rates travel.
 
 /// What is sent last is acknowledged one round trip later, in which the path may be idle.
@@ -110,28 +116,68 @@ bool ObservedLinks::differ() const {
   return most >= kDiffer * least;
 }
 
-std::string ObservedLinks::encode() const {
-  base::WireWriter writer;
-  std::vector<double> ups;
-  std::vector<double> downs;
+/// Without paths that are not known; then `pairs` is empty.
+ObservedLinks::Rates ObservedLinks::rates() const {
+  Rates rates;
   for (int rank = 0; rank < size_; ++rank) {
-    ups.push_back(sharedLine(rank, true));
-    downs.push_back(sharedLine(rank, false));
+    rates.ups.push_back(sharedLine(rank, true));
+    rates.downs.push_back(sharedLine(rank, false));
   }
+  rates.pairs.resize(pairs_.size());
   for (int from = 0; from < size_; ++from) {
     for (int to = 0; to < size_; ++to) {
       if (from == to) continue;
-      double rate = pairs_[cell(from, to)].bytes_per_s;
-      if (rate <= 0) return "";
+      const double rate = pairs_[cell(from, to)].bytes_per_s;
+      if (rate <= 0) return {};
       // Alone a path would fill the lines that it shares.
-      rate = std::max(rate, std::min(ups[static_cast<std::size_t>(from)], downs[static_cast<std::size_t>(to)]));
-      writer.integer(encoded(rate));
+      const double line =
+          std::min(rates.ups[static_cast<std::size_t>(from)], rates.downs[static_cast<std::size_t>(to)]);
+      rates.pairs[cell(from, to)] = std::max(rate, line);
     }
   }
-  const bool own_paths = differ();
+  return rates;
+}
+
+/// False: the ranks are not alike, and the rates stay as they are.
+bool ObservedLinks::evenOut(Rates& rates, const schedule::Links& before) {
+  const int size = before.size();
+  std::vector<double> latencies;
+  std::vector<double> paths;
+  for (int from = 0; from < size; ++from) {
+    for (int to = 0; to < size; ++to) {
+      if (from == to) continue;
+      if (before.nodeOf(from) == before.nodeOf(to)) return false;
+      latencies.push_back(before.price(from, to).latency_s);
+      paths.push_back(rates.pairs[static_cast<std::size_t>(from * size + to)]);
+    }
+  }
+  if (!base::areNearMedian(latencies, kAlike)) return false;
+  std::vector<double> lines = rates.ups;
+  lines.insert(lines.end(), rates.downs.begin(), rates.downs.end());
+  const bool shared = std::all_of(lines.begin(), lines.end(), [](double line) { return line > 0; });
+  const bool own = std::all_of(lines.begin(), lines.end(), [](double line) { return line <= 0; });
+  if (shared ? !base::areNearMedian(lines, kAlikeLines) : !own || !base::areNearMedian(paths, kAlike)) return false;
+  // Every line was idle at times, and most so where a rate is low; a rate far above the others is an error.
+  const double rate =
+      shared ? std::min(*std::max_element(lines.begin(), lines.end()), kMostIdle * base::upperMedian(lines))
+             : base::upperMedian(paths);
+  std::fill(rates.pairs.begin(), rates.pairs.end(), rate);
+  for (std::vector<double>* ends : {&rates.ups, &rates.downs})
+    std::fill(ends->begin(), ends->end(), shared ? rate : 0);
+  return true;
+}
+
+std::string ObservedLinks::encode(const schedule::Links& before) const {
+  Rates all = rates();
+  if (all.pairs.empty()) return "";
+  const bool own_paths = !evenOut(all, before) && differ();
+  base::WireWriter writer;
+  for (int from = 0; from < size_; ++from)
+    for (int to = 0; to < size_; ++to)
+      if (from != to) writer.integer(encoded(all.pairs[cell(from, to)]));
   for (int rank = 0; rank < size_; ++rank) {
     for (const bool up : {true, false}) {
-      const double shared = (up ? ups : downs)[static_cast<std::size_t>(rank)];
+      const double shared = (up ? all.ups : all.downs)[static_cast<std::size_t>(rank)];
       writer.integer(encoded(shared > 0 || !own_paths ? shared : sumOf(rank, up)));
     }
   }

@@ -30,8 +30,10 @@ class ObservedLinks {
   /// What was observed so far is old: the next observation of a path or line replaces it.
   void age();
 
-  /// Rates of paths and lines as bytes for other ranks, three digits each. Empty: not every path is known.
-  [[nodiscard]] std::string encode() const;
+  /// Rates of paths and lines as bytes for other ranks, three digits each. Where latencies are alike, rates that differ
+  /// no more than those of connections that share a line are made equal, because the planner paces flows over equal
+  /// lines alone. Empty: not every path is known.
+  [[nodiscard]] std::string encode(const schedule::Links& before) const;
   /// `before` with the rates that encode() returned. nullopt: the bytes are malformed or of another number of ranks.
   static std::optional<schedule::Links> decode(std::string_view bytes, const schedule::Links& before);
 
@@ -43,6 +45,13 @@ class ObservedLinks {
     void observe(double rate);
   };
 
+  struct Rates {
+    std::vector<double> pairs; ///< As pairs_.
+    std::vector<double> ups;
+    std::vector<double> downs; ///< 0: no line, or it is not known; so is the one above.
+  };
+
+  [[nodiscard]] static bool evenOut(Rates& rates, const schedule::Links& before);
   [[nodiscard]] std::size_t cell(int from, int to) const {
     return static_cast<std::size_t>(from) * static_cast<std::size_t>(size_) + static_cast<std::size_t>(to);
   }
@@ -51,6 +60,7 @@ class ObservedLinks {
   [[nodiscard]] double sumOf(int rank, bool up) const;
   [[nodiscard]] double sharedLine(int rank, bool up) const;
   [[nodiscard]] bool differ() const;
+  [[nodiscard]] Rates rates() const;
 
   int size_;
   std::vector<Rate> pairs_;

@@ -102,6 +102,11 @@ Result<Operation*> CollectiveRunner::start(const Call& call, bool persistent) {
   return handed_out;
 }
 
+std::string CollectiveRunner::trials() {
+  auto lock = environment_.engine.enter();
+  return trials_.json();
+}
+
 void CollectiveRunner::releaseOnLoop(Operation& operation) {
   std::unique_ptr<Operation> owned = environment_.operations.takeBack(operation);
   if (operation.persistent || operation.isTrial() || !operation.status().isOk()) return;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "call/call.h"
 #include "engine/sampled_duration.h"
@@ -39,6 +40,8 @@ class CollectiveRunner {
   /// Ends the caller's use of an operation that start() returned, and that is not active.
   void releaseOnLoop(Operation& operation) GOSS_ON_LOOP;
 
+  /// PlanTrials::json.
+  std::string trials();
   /// PlanTrials::handle.
   void handleControlOnLoop(int rank, const ControlMessage& message) GOSS_ON_LOOP { trials_.handle(rank, message); }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <set>
 #include <utility>
 
 #include "base/median.h"
@@ -20,17 +21,26 @@ namespace {
 constexpr std::size_t kMaxKinds = 16;
 /// Planners that no kind uses are kept up to this number of all.
 constexpr std::size_t kMaxPlanners = 8;
-constexpr std::size_t kMaxNameBytes = 64;
-/// An algorithm beside the cheapest is tried where its price is at most so many times the least.
-constexpr double kNearPrice = 1.3;
-/// Simple algorithms that do not rely on the same paths as each other.
-constexpr std::string_view kOthers[] = {"direct", "ring", "site-pairs", "double-binary-tree"};
-
 /// The algorithm that is tried while the rates of some paths are not known: it uses every path.
 constexpr std::string_view kExplorer = "direct";
+/// Where that leaves a path's rate unknown, because little is sent there, it is compared like any other plan.
+constexpr int kMostExplorers = 2;
+
+/// Plans of one algorithm are the same but for noise where owners' shares of the vector differ by less than this, and
+/// paces and numbers of fragments by less than these factors.
+constexpr double kSameShare = 0.03;
+constexpr double kSamePace = 1.1;
+constexpr std::uint32_t kSameFragments = 2;
+/// Flows that are paced to a line share it (kPaceOfLine in planner/question.cc) and get less than this part of their
+/// pace, unless the line is faster than it was.
+constexpr double kAtPace = 0.97;
 
 std::uint32_t clipped(double value) {
   return static_cast<std::uint32_t>(std::clamp<double>(value, 0, std::numeric_limits<std::uint32_t>::max()));
+}
+
+bool knows(const Catalogue& catalogue, std::string_view algorithm) {
+  return catalogue.find(Collective::allReduce, algorithm) != nullptr;
 }
 
 PlanKey keyOf(std::uint64_t bytes, std::string_view algorithm) {
@@ -42,10 +52,39 @@ PlanKey keyOf(std::uint64_t bytes, std::string_view algorithm) {
   return key;
 }
 
+bool areOnHostsOfTheirOwn(const schedule::Links& links) {
+  std::set<int> nodes;
+  for (int rank = 0; rank < links.size(); ++rank)
+    nodes.insert(links.nodeOf(rank));
+  return static_cast<int>(nodes.size()) == links.size();
+}
+
+bool areWithin(double one, double other, double factor) { return one <= factor * other && other <= factor * one; }
+
+bool haveSameShares(const Plan& one, const Plan& other) {
+  const auto ranks = static_cast<std::size_t>(one.schedule->size);
+  const double equal = 1.0 / static_cast<double>(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const double mine = rank < one.weights.size() ? one.weights[rank] : equal;
+    const double theirs = rank < other.weights.size() ? other.weights[rank] : equal;
+    if (std::abs(mine - theirs) >= kSameShare) return false;
+  }
+  return true;
+}
+
+/// Whether both move the same chunks between the same ranks in the same order.
+bool haveSameSteps(const Plan& one, const Plan& other) {
+  const std::vector<Step>& steps = one.schedule->steps;
+  const std::vector<Step>& others = other.schedule->steps;
+  return std::equal(steps.begin(), steps.end(), others.begin(), others.end(),
+                    [](const Step& a, const Step& b) { return a.kind == b.kind && a.peer == b.peer; });
+}
+
+/// Whether a comparison of these could find no more than noise.
 bool areAlike(const Plan& one, const Plan& other) {
-  return one.algorithm == other.algorithm && one.fragments == other.fragments && one.window == other.window &&
-         one.weights == other.weights && one.pace_bytes_per_s == other.pace_bytes_per_s &&
-         one.schedule->steps.size() == other.schedule->steps.size();
+  return one.algorithm == other.algorithm && areWithin(one.fragments, other.fragments, kSameFragments) &&
+         areWithin(static_cast<double>(one.pace_bytes_per_s), static_cast<double>(other.pace_bytes_per_s), kSamePace) &&
+         haveSameShares(one, other) && haveSameSteps(one, other);
 }
 
 } // namespace
@@ -63,6 +102,7 @@ struct PlanTrials::Kind {
   std::uint32_t calls = 0;
   std::shared_ptr<const Plan> kept; ///< Of the last stretch of several calls: its execution is kept.
   std::vector<double> seconds;      ///< Of its calls that have ended.
+  std::string runs;                 ///< The algorithm of the last call that was planned.
   bool reported = false;            ///< This rank has reported.
   std::vector<ObservedFlow> before; ///< What flows() said at its beginning.
 
@@ -71,17 +111,20 @@ struct PlanTrials::Kind {
 
   // Of rank 0.
   TrialSeries series;
-  std::vector<std::optional<Report>> reports; ///< Of the current stretch, by rank.
+  std::vector<std::optional<Report>> reports;      ///< Of the current stretch, by rank.
+  std::vector<std::shared_ptr<const Plan>> judged; ///< By comparisons since the calls settled last.
+  int explorers = 0;                               ///< Proposals without rates since then.
 
   [[nodiscard]] std::uint64_t end() const { return first + calls; }
-  /// The number of calls that have ended when a rank reports.
-  [[nodiscard]] std::size_t reportsAfter() const { return calls > 1 ? calls - 1 : 1; }
+  [[nodiscard]] bool settled() const { return calls == TrialSeries::kSettledCalls; }
+  /// The number of calls that have ended when a rank reports: settled calls go on while rank 0 decides.
+  [[nodiscard]] std::size_t reportsAfter() const { return settled() ? calls - 1 : calls; }
 };
 
 PlanTrials::PlanTrials(const RunEnvironment& environment, const Peers& peers, const Rules& rules,
                        const schedule::Links& links)
     : environment_(environment), peers_(peers), rules_(rules), links_(1), observed_(1) {
-  rules_.wanted = rules.wanted && serves(links.size());
+  rules_.wanted = rules.wanted && serves(links.size()) && areOnHostsOfTheirOwn(links);
   if (!rules_.wanted) return; // The prices between all of many ranks would take their memory for nothing.
   links_ = links;
   observed_ = ObservedLinks(links.size());
@@ -99,8 +142,8 @@ bool PlanTrials::takes(const Call& call) const {
 PlanTrials::Kind& PlanTrials::kindOf(std::uint64_t bytes) {
   std::unique_ptr<Kind>& kind = kinds_[bytes];
   if (kind == nullptr) {
-    kind = std::make_unique<Kind>(bytes,
-                                  [this, bytes](const TrialPlan& used) GOSS_ON_LOOP { return propose(bytes, used); });
+    kind = std::make_unique<Kind>(
+        bytes, [this, bytes](const TrialPlan& used) GOSS_ON_LOOP { return propose(*kinds_.at(bytes), used); });
     enter(*kind, TrialSeries::first());
   }
   return *kind;
@@ -139,6 +182,7 @@ Result<std::shared_ptr<const Plan>> PlanTrials::planFor(Place& place) {
   Result<std::shared_ptr<const Plan>> plan = planner.value()->plan(keyOf(kind.bytes, kind.plan.algorithm));
   if (plan.isOk() && kind.calls > 1 && kind.kept != plan.value())
     place.replaced = std::exchange(kind.kept, plan.value());
+  if (plan.isOk()) kind.runs = plan.value()->algorithm;
   return plan;
 }
 
@@ -182,7 +226,8 @@ void PlanTrials::ended(const Place& place, double seconds) {
 
 void PlanTrials::report(Kind& kind) {
   kind.reported = true;
-  Report own{base::upperMedian(kind.seconds), flows()};
+  const double least_s = *std::min_element(kind.seconds.begin(), kind.seconds.end());
+  Report own{kind.settled() ? base::upperMedian(kind.seconds) : least_s, flows()};
   for (std::size_t rank = 0; rank < own.flows.size(); ++rank) {
     own.flows[rank].bytes -= std::min(own.flows[rank].bytes, kind.before[rank].bytes);
     own.flows[rank].busy_s -= kind.before[rank].busy_s;
@@ -243,15 +288,24 @@ void PlanTrials::decide(Kind& kind) {
     seconds.push_back(report->seconds);
     flows.insert(flows.end(), report->flows.begin(), report->flows.end());
   }
-  if (kind.series.isSettled()) observed_.age(); // Only comparisons need what a path could do earlier.
+  if (kind.series.isSettled()) { // Only comparisons need what a path could do earlier.
+    observed_.age();
+    kind.judged.clear();
+    kind.explorers = 0;
+  }
   observed_.add(flows, links_);
-  const std::uint64_t compared = kind.series.compared();
-  TrialSeries::Stretch next = kind.series.next(base::upperMedian(std::move(seconds)));
-  if (kind.series.compared() > compared)
-    rules_.log.write(base::LogLevel::info,
-                     fmt::format("all_reduce of {} bytes: {}", kind.bytes, kind.series.finding()));
+  TrialSeries::Stretch next = kind.series.next(base::upperMedian(std::move(seconds)), mayBeHeldBack(kind));
   base::WireWriter writer;
   writer.integer(kind.bytes).integer(next.calls).text(next.plan.algorithm).text(next.plan.rates);
+  const std::optional<TrialSeries::Comparison>& ended = kind.series.ended();
+  writer.integer(static_cast<std::uint8_t>(ended.has_value()));
+  if (ended.has_value()) {
+    judge(kind, *ended);
+    const TrialFinding finding = findingOf(kind, *ended);
+    rules_.log.write(base::LogLevel::info, fmt::format("all_reduce of {} bytes: {}", kind.bytes, finding.text()));
+    finding.write(writer);
+    record_.add(finding);
+  }
   ControlMessage message = peers_.message(ControlMessage::Type::decision);
   message.operation = kind.stretch + 1;
   message.text = writer.take();
@@ -264,8 +318,10 @@ Status PlanTrials::handleDecision(int rank, const ControlMessage& message) {
   const auto bytes = reader.integer<std::uint64_t>();
   TrialSeries::Stretch stretch;
   stretch.calls = reader.integer<std::uint32_t>();
-  stretch.plan.algorithm = reader.text(kMaxNameBytes);
+  stretch.plan.algorithm = reader.text(TrialFinding::kMaxNameBytes);
   stretch.plan.rates = reader.text(ControlMessage::kMaxTextBytes);
+  std::optional<TrialFinding> finding;
+  if (reader.integer<std::uint8_t>() != 0) finding = TrialFinding::read(reader);
   const auto kind = kinds_.find(bytes);
   const bool expected = kind != kinds_.end() && message.operation == kind->second->stretch + 1 &&
                         !kind->second->next.has_value() && kind->second->reported;
@@ -273,8 +329,51 @@ Status PlanTrials::handleDecision(int rank, const ControlMessage& message) {
     return Status::error(GOSS_ERR_PROTOCOL,
                          fmt::format("{} decides on plans what makes no sense", peers_.group.nameOf(rank)),
                          ErrorScope::communicator, peers_.group.worldRank(rank));
+  if (finding.has_value() && knows(rules_.catalogue, finding->tried) && knows(rules_.catalogue, finding->against)) {
+    finding->bytes = bytes;
+    finding->call = kind->second->end();
+    record_.add(std::move(*finding));
+  }
   setNext(*kind->second, std::move(stretch));
   return Status::ok();
+}
+
+/// The plans of a comparison that has ended need no other one.
+void PlanTrials::judge(Kind& kind, const TrialSeries::Comparison& ended) {
+  std::vector<TrialPlan> judged;
+  if (ended.adopted) judged.push_back(ended.against);
+  // A call that only showed what paths can do, over connections that had to find their speed, is no judgement.
+  if (!ended.tried.rates.empty()) judged.push_back(ended.tried);
+  for (const TrialPlan& trial : judged)
+    if (std::shared_ptr<const Plan> plan = trialPlan(kind.bytes, trial); plan != nullptr)
+      kind.judged.push_back(std::move(plan));
+}
+
+/// What has ended with the last call so far, by the names of the algorithms that the planner took.
+TrialFinding PlanTrials::findingOf(const Kind& kind, const TrialSeries::Comparison& ended) {
+  const std::shared_ptr<const Plan> tried = trialPlan(kind.bytes, ended.tried);
+  const std::shared_ptr<const Plan> against = trialPlan(kind.bytes, ended.against);
+  return {kind.bytes,
+          kind.end(),
+          tried != nullptr ? tried->algorithm : "",
+          against != nullptr ? against->algorithm : "",
+          ended.tried_s,
+          ended.against_s,
+          ended.adopted};
+}
+
+/// Whether the flows of the last stretch were as fast as their plan's pace allows. Rank 0 alone is asked.
+bool PlanTrials::mayBeHeldBack(const Kind& kind) const {
+  if (!kind.series.isSettled() || kind.kept == nullptr || kind.kept->pace_bytes_per_s == 0) return false;
+  // What is sent last in each call is acknowledged one round trip later.
+  const double waited_s = static_cast<double>(kind.reportsAfter()) * 2 * links_.price(0, 1).latency_s;
+  std::vector<double> rates;
+  for (const std::optional<Report>& report : kind.reports)
+    for (const ObservedFlow& flow : report->flows)
+      if (flow.busy_s > 0)
+        rates.push_back(static_cast<double>(flow.bytes) / std::max(flow.busy_s - waited_s, flow.busy_s / 2));
+  return !rates.empty() &&
+         base::upperMedian(std::move(rates)) >= kAtPace * static_cast<double>(kind.kept->pace_bytes_per_s);
 }
 
 void PlanTrials::setNext(Kind& kind, TrialSeries::Stretch stretch) {
@@ -315,26 +414,43 @@ std::shared_ptr<const Plan> PlanTrials::trialPlan(std::uint64_t bytes, const Tri
   return plan.isOk() ? plan.take() : nullptr;
 }
 
-/// What the observed rates make the planner choose, and the cheapest of other algorithms that costs about as much.
-std::vector<TrialPlan> PlanTrials::propose(std::uint64_t bytes, const TrialPlan& used) {
-  const std::string rates = observed_.encode();
+/// What the observed rates make the planner choose, unless it is like the plan in use or was judged already.
+std::vector<TrialPlan> PlanTrials::propose(Kind& kind, const TrialPlan& used) {
+  if (kind.series.ended().has_value()) judge(kind, *kind.series.ended());
+  const std::uint64_t bytes = kind.bytes;
+  const std::string rates = observed_.encode(links_);
   const std::shared_ptr<const Plan> now = trialPlan(bytes, used);
-  if (rates.empty() && now != nullptr && now->algorithm != kExplorer) return {{std::string(kExplorer), ""}};
+  if (rates.empty() && now != nullptr && now->algorithm != kExplorer && kind.explorers++ < kMostExplorers)
+    return {{std::string(kExplorer), ""}};
   const std::shared_ptr<const Plan> best = rates.empty() ? nullptr : trialPlan(bytes, {"", rates});
   if (now == nullptr || best == nullptr) return {};
-  std::vector<TrialPlan> proposals;
-  if (!areAlike(*best, *now)) proposals.push_back({"", rates});
-  TrialPlan other;
-  double least_s = kNearPrice * best->predicted_s;
-  for (const std::string_view name : kOthers) {
-    const TrialPlan named{std::string(name), rates};
-    const std::shared_ptr<const Plan> plan = name == best->algorithm ? nullptr : trialPlan(bytes, named);
-    if (plan == nullptr || plan->predicted_s >= least_s || areAlike(*plan, *now)) continue;
-    least_s = plan->predicted_s;
-    other = named;
+  const auto isNew = [&](const Plan& plan) {
+    return !areAlike(plan, *now) && std::none_of(kind.judged.begin(), kind.judged.end(),
+                                                 [&](const auto& judged) { return areAlike(plan, *judged); });
+  };
+  return isNew(*best) ? std::vector<TrialPlan>{{"", rates}} : std::vector<TrialPlan>();
+}
+
+// ---- For people ----------------------------------------------------------------------------------------------------
+
+std::string PlanTrials::json() const {
+  std::string text = fmt::format(R"({{"compares": {}, "plans_tried": {}, "plans_adopted": {}, "calls": [)",
+                                 rules_.wanted, record_.tried(), record_.adopted());
+  std::string_view comma;
+  for (const auto& [bytes, kind] : kinds_) {
+    if (kind == nullptr) continue; // There was no memory for it.
+    text += fmt::format(R"({}{{"bytes": {}, "started": {}, "algorithm": "{}", "settled": {}}})",
+                        std::exchange(comma, ", "), bytes, kind->started, kind->runs, kind->settled());
   }
-  if (!other.algorithm.empty()) proposals.push_back(std::move(other));
-  return proposals;
+  text += R"(], "trials": [)";
+  comma = "";
+  for (const TrialFinding& found : record_.findings()) {
+    text += fmt::format(R"({}{{"bytes": {}, "call": {}, "tried": "{}", "seconds": {:.6f}, )"
+                        R"("against": "{}", "against_seconds": {:.6f}, "adopted": {}}})",
+                        std::exchange(comma, ", "), found.bytes, found.call, found.tried, found.tried_s, found.against,
+                        found.against_s, found.adopted);
+  }
+  return text + "]}";
 }
 
 } // namespace goss

@@ -16,16 +16,17 @@
 #include "planner/observed_links.h"
 #include "planner/planner.h"
 #include "platform/thread_safety.h"
+#include "runner/trial_record.h"
 #include "runner/trial_series.h"
 
 namespace goss {
 
 /// Calls of equally many bytes are of one kind, and are numbered in the order in which they start, which is the same on
 /// all ranks. They run in stretches (trial_series.h). When its calls of a stretch have ended (all of them, or all but
-/// the last of several), each rank reports to rank 0 what they took and what it sent to each rank meanwhile, as its
-/// system counts it. Rank 0 then decides the next stretch and tells all ranks. Only a call beyond the last stretch that
-/// this rank knows waits, and only its operation: starting it never blocks. Reports and decisions are control messages,
-/// which every rank handles also while its application computes.
+/// the last where nothing is compared), each rank reports to rank 0 what they took and what it sent to each rank
+/// meanwhile, as its system counts it. Rank 0 then decides the next stretch and tells all ranks. Only a call beyond the
+/// last stretch that this rank knows waits, and only its operation: starting it never blocks. Reports and decisions are
+/// control messages, which every rank handles also while its application computes.
 ///
 /// Used under the engine's lock. Waiting operations end with the communicator.
 class PlanTrials {
@@ -57,7 +58,9 @@ class PlanTrials {
     std::shared_ptr<const Plan> replaced; ///< Later calls no longer run this plan, which others kept; null: none.
   };
 
-  /// `links` are the prices that the communicator begins with. The rest outlives it.
+  /// `links` are the prices that the communicator begins with. Where they put several ranks on one host nothing is
+  /// compared: one direct exchange among all ranks would send far more between hosts than other plans. The rest
+  /// outlives it.
   PlanTrials(const RunEnvironment& environment, const Peers& peers, const Rules& rules, const schedule::Links& links);
   ~PlanTrials();
 
@@ -79,6 +82,8 @@ class PlanTrials {
   [[nodiscard]] std::vector<int> awaitedFor(const Place& place) const GOSS_ON_LOOP;
   /// A report or decision has arrived from `rank`.
   void handle(int rank, const ControlMessage& message) GOSS_ON_LOOP;
+  /// What was compared and what runs, as goss_comm_trials says.
+  [[nodiscard]] std::string json() const GOSS_ON_LOOP;
   /// Later calls are planned as others. To be called by all ranks after the same call, while no operation is active.
   void stop() GOSS_ON_LOOP { rules_.wanted = false; }
 
@@ -89,17 +94,20 @@ class PlanTrials {
   };
 
   static std::uint32_t hashOf(const Kind& kind);
+  [[nodiscard]] bool mayBeHeldBack(const Kind& kind) const GOSS_ON_LOOP;
   Kind& kindOf(std::uint64_t bytes) GOSS_ON_LOOP;
   void enter(Kind& kind, TrialSeries::Stretch stretch) GOSS_ON_LOOP;
   void report(Kind& kind) GOSS_ON_LOOP;
   void take(Kind& kind, int rank, Report report) GOSS_ON_LOOP;
   void decide(Kind& kind) GOSS_ON_LOOP;
+  void judge(Kind& kind, const TrialSeries::Comparison& ended) GOSS_ON_LOOP;
+  TrialFinding findingOf(const Kind& kind, const TrialSeries::Comparison& ended) GOSS_ON_LOOP;
   void setNext(Kind& kind, TrialSeries::Stretch stretch) GOSS_ON_LOOP;
   Status handleReport(int rank, const ControlMessage& message) GOSS_ON_LOOP;
   Status handleDecision(int rank, const ControlMessage& message) GOSS_ON_LOOP;
   [[nodiscard]] std::vector<ObservedFlow> flows() const GOSS_ON_LOOP;
   Result<Planner*> plannerBy(const std::string& rates) GOSS_ON_LOOP;
-  std::vector<TrialPlan> propose(std::uint64_t bytes, const TrialPlan& used) GOSS_ON_LOOP;
+  std::vector<TrialPlan> propose(Kind& kind, const TrialPlan& used) GOSS_ON_LOOP;
   std::shared_ptr<const Plan> trialPlan(std::uint64_t bytes, const TrialPlan& trial) GOSS_ON_LOOP;
 
   const RunEnvironment& environment_;
@@ -109,6 +117,7 @@ class PlanTrials {
   std::map<std::uint64_t, std::unique_ptr<Kind>> kinds_ GOSS_GUARDED;     ///< By bytes.
   std::map<std::string, std::unique_ptr<Planner>> planners_ GOSS_GUARDED; ///< By rates.
   ObservedLinks observed_ GOSS_GUARDED;                                   ///< Rank 0's.
+  TrialRecord record_ GOSS_GUARDED;
 };
 
 } // namespace goss

@@ -1,7 +1,5 @@
 #include "runner/trial_series.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -11,23 +9,24 @@ namespace goss {
 
 namespace {
 
-/// A proposal whose first call takes so many times what the other plan took is not tried again, and one that takes so
-/// little needs no further trial.
+/// A proposal that takes so many times what the first call took is not tried again.
 constexpr double kHopeless = 1.5;
-constexpr double kClear = 0.7;
-/// From the second pair of calls on medians that differ by this much decide.
-constexpr double kMuchBetter = 0.9;
+/// Where calls differ by this much, one pair of trials decides.
+constexpr double kMuchBetter = 0.85;
 constexpr double kMuchWorse = 1.05;
-/// After the last pair of calls a proposal wins whose median is at most so many times the other plan's.
+/// After the last pair a proposal wins that takes at most so many times what the other plan takes.
 constexpr double kBetter = 0.97;
 /// Settled calls that take so many times what they took, or so little, have found other links.
 constexpr double kSlower = 1.4;
 constexpr double kFaster = 0.7;
+/// Where comparing calls that were held back has found nothing, twice as many stretches pass before it is done again.
+constexpr int kMaxPatience = 64;
 
 } // namespace
 
-TrialSeries::Stretch TrialSeries::next(double seconds) {
-  if (state_ == State::settled) return watch(seconds);
+TrialSeries::Stretch TrialSeries::next(double seconds, bool held_back) {
+  ended_.reset();
+  if (state_ == State::settled) return watch(seconds, held_back);
   if (state_ == State::first) {
     first_s_ = seconds;
     return begin();
@@ -42,7 +41,6 @@ TrialSeries::Stretch TrialSeries::begin() {
   ++rounds_;
   proposals_.assign(proposed.begin(), proposed.end());
   std::erase(proposals_, used_);
-  explores_ = std::any_of(proposals_.begin(), proposals_.end(), [](const TrialPlan& one) { return one.rates.empty(); });
   proposal_s_.clear();
   ran_proposal_ = false;
   state_ = State::comparing;
@@ -54,50 +52,64 @@ TrialSeries::Verdict TrialSeries::verdict() const {
   const double proposal = base::lowerMedian(proposal_s_);
   if (used_s_.empty()) return proposal > kHopeless * first_s_ ? Verdict::worse : Verdict::open;
   const double ratio = proposal / base::lowerMedian(used_s_);
-  if (ratio > kHopeless) return Verdict::worse;
-  if (ratio < kClear) return Verdict::better;
-  const std::size_t pairs = std::min(proposal_s_.size(), used_s_.size());
-  if (pairs >= 2 && ratio > kMuchWorse) return Verdict::worse;
-  if (pairs >= 2 && ratio < kMuchBetter) return Verdict::better;
-  if (pairs < kPairs) return Verdict::open;
+  if (ratio > kMuchWorse) return Verdict::worse;
+  if (ratio < kMuchBetter) return Verdict::better;
+  if (std::min(proposal_s_.size(), used_s_.size()) < kPairs) return Verdict::open;
   return ratio < kBetter ? Verdict::better : Verdict::worse;
+}
+
+/// Whether the first proposal has run, and need not be compared further: what it has shown leads to better ones.
+bool TrialSeries::onlyShows() const { return !explored_ && proposals_.front().rates.empty() && !proposal_s_.empty(); }
+
+void TrialSeries::end(bool adopted) {
+  ended_ = Comparison{proposals_.front(), used_, base::lowerMedian(proposal_s_),
+                      used_s_.empty() ? first_s_ : base::lowerMedian(used_s_), adopted};
+  proposals_.pop_front();
+  if (adopted) {
+    used_ = ended_->tried;
+    used_s_ = std::exchange(proposal_s_, {});
+    improved_ = true;
+  }
+  proposal_s_.clear();
 }
 
 TrialSeries::Stretch TrialSeries::compare() {
   while (!proposals_.empty()) {
     const Verdict found = verdict();
-    if (found == Verdict::open) {
-      ran_proposal_ = proposal_s_.size() <= used_s_.size() || used_s_.size() >= kPairs;
-      return {ran_proposal_ ? proposals_.front() : used_, 1};
-    }
-    ++compared_;
-    finding_ =
-        fmt::format("a plan {} takes {:.3f} s, the one in use {:.3f}", found == Verdict::better ? "adopted" : "tried",
-                    base::lowerMedian(proposal_s_), used_s_.empty() ? first_s_ : base::lowerMedian(used_s_));
-    if (found == Verdict::better) {
-      ++adopted_;
-      used_ = proposals_.front();
-      used_s_ = std::exchange(proposal_s_, {});
+    if (onlyShows()) {
+      explored_ = true;
+      end(found == Verdict::better);
       return begin();
     }
-    proposals_.pop_front();
-    proposal_s_.clear();
+    if (found == Verdict::open) {
+      ran_proposal_ = proposal_s_.size() <= used_s_.size() || used_s_.size() >= kPairs;
+      const bool shows = !explored_ && proposals_.front().rates.empty();
+      return {ran_proposal_ ? proposals_.front() : used_, shows ? 1 : kTrialCalls};
+    }
+    end(found == Verdict::better);
+    if (found == Verdict::better) return begin();
   }
-  if (explores_) return begin();
-  return settle();
+  // The calls of these comparisons have shown more of what paths can do.
+  return begin();
 }
 
 TrialSeries::Stretch TrialSeries::settle() {
   state_ = State::settled;
+  patience_ = improved_ ? 1 : std::min(2 * patience_, kMaxPatience);
   settled_s_ = 0;
+  settled_ = 0;
   used_s_.clear();
   return {used_, kSettledCalls};
 }
 
-TrialSeries::Stretch TrialSeries::watch(double seconds) {
+TrialSeries::Stretch TrialSeries::watch(double seconds, bool held_back) {
   if (settled_s_ <= 0) settled_s_ = seconds;
-  if (seconds <= kSlower * settled_s_ && seconds >= kFaster * settled_s_) return {used_, kSettledCalls};
+  ++settled_;
+  const bool changed = seconds > kSlower * settled_s_ || seconds < kFaster * settled_s_;
+  if (!changed && (!held_back || settled_ < patience_)) return {used_, kSettledCalls};
   rounds_ = 0;
+  explored_ = false;
+  improved_ = false;
   first_s_ = seconds;
   return begin();
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,42 +23,52 @@ struct TrialPlan {
 ///
 ///     state       stretches                                        next
 ///     first       one call by the plan in use                     comparing, or settled where nothing else is proposed
-///     comparing   one call each of a proposal and the plan in     the better one is in use; comparing while there are
-///                 use in turn, at most kPairs times               proposals and less than kRounds were made, then
-///                 settled
+///     comparing   kTrialCalls each of a proposal and the plan     the better one is in use; comparing while something
+///                 in use in turn, at most kPairs times; one       is proposed and less than kRounds were made, then
+///                 call where it only shows what paths can do      settled
 ///     settled     kSettledCalls by the plan in use                as after first, when they take far more or less than
-///                                                                 before
+///                                                                 before, or could take less
 ///
 /// Pure but for what `propose` does. One thread.
 class TrialSeries {
  public:
   /// Calls of a stretch while nothing is compared.
   static constexpr std::uint32_t kSettledCalls = 8;
-  static constexpr std::size_t kPairs = 3;
+  /// Of each plan in turn: connections whose flows get another part of a line need most of a call to find their speed.
+  static constexpr std::uint32_t kTrialCalls = 2;
+  static constexpr std::size_t kPairs = 2;
   static constexpr int kRounds = 4;
 
   struct Stretch {
     TrialPlan plan;
     std::uint32_t calls = 1;
   };
-  /// The plans that are to be compared with `used`, best first. One without rates shows what paths can do: when all
-  /// were compared, it is asked once more.
+  /// The plans that are to be compared with `used`, best first, without those that were compared since the calls
+  /// settled last. The first that has no rates shows what paths can do, and is adopted only where that is clearly
+  /// faster.
   using Propose = std::function<std::vector<TrialPlan>(const TrialPlan& used)>;
 
   explicit TrialSeries(Propose propose) : propose_(std::move(propose)) {}
 
   /// The first stretch.
   [[nodiscard]] static Stretch first() { return {}; }
-  /// The calls of the last stretch took `seconds`, their median. Returns the next stretch.
-  Stretch next(double seconds);
+  /// A comparison that has ended. The times are medians.
+  struct Comparison {
+    TrialPlan tried;
+    TrialPlan against; ///< What was in use.
+    double tried_s = 0;
+    double against_s = 0;
+    bool adopted = false; ///< `tried` is in use now.
+  };
+
+  /// The calls of the last stretch took `seconds`: their median, of trials the least. `held_back`: settled calls were
+  /// as fast as their plan's pace allows, so that the links may allow more. Returns the next stretch.
+  Stretch next(double seconds, bool held_back = false);
 
   [[nodiscard]] const TrialPlan& used() const { return used_; }
   [[nodiscard]] bool isSettled() const { return state_ == State::settled; }
-  /// Proposals that were compared, and those that are better than what was in use.
-  [[nodiscard]] std::uint64_t compared() const { return compared_; }
-  [[nodiscard]] std::uint64_t adopted() const { return adopted_; }
-  /// What was found last, for people.
-  [[nodiscard]] const std::string& finding() const { return finding_; }
+  /// The comparison that ended with the last next().
+  [[nodiscard]] const std::optional<Comparison>& ended() const { return ended_; }
 
  private:
   enum class State : std::uint8_t { first, comparing, settled };
@@ -66,7 +77,9 @@ class TrialSeries {
   Stretch begin();
   Stretch compare();
   Stretch settle();
-  Stretch watch(double seconds);
+  Stretch watch(double seconds, bool held_back);
+  void end(bool adopted);
+  [[nodiscard]] bool onlyShows() const;
   [[nodiscard]] Verdict verdict() const;
 
   const Propose propose_;
@@ -76,13 +89,14 @@ class TrialSeries {
   std::deque<TrialPlan> proposals_;
   std::vector<double> proposal_s_; ///< Of calls by the first proposal.
   bool ran_proposal_ = false;      ///< The last stretch ran the first proposal.
-  bool explores_ = false;          ///< One of the proposals has no rates.
+  bool explored_ = false;          ///< A proposal without rates has run since the calls settled last.
   int rounds_ = 0;
-  double first_s_ = 0;   ///< What the first call took, whose connections had to find their speed.
-  double settled_s_ = 0; ///< What calls took when the comparisons ended; 0: not known yet.
-  std::uint64_t compared_ = 0;
-  std::uint64_t adopted_ = 0;
-  std::string finding_;
+  double first_s_ = 0;    ///< What the first call took, whose connections had to find their speed.
+  double settled_s_ = 0;  ///< What calls took when the comparisons ended; 0: not known yet.
+  int settled_ = 0;       ///< Stretches since then.
+  int patience_ = 1;      ///< So many pass before calls that are held back are a reason to compare.
+  bool improved_ = false; ///< Something was adopted since the calls settled last.
+  std::optional<Comparison> ended_;
 };
 
 } // namespace goss

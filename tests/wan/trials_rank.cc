@@ -1,12 +1,18 @@
 // One rank of a job whose plans are compared while it runs: large all-reduces of two sizes, blocking on some ranks and
 // not on others, one after the other, several at once and on two communicators in different orders, with messages
-// between them. With an argument, rank 1 ends without a word in the middle, and the others must be told so.
+// between them. Rank r writes what was compared to $TRIALS.r. With an argument, rank 1 ends without a word in the
+// middle, and the others must be told so.
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "gossamer/gossamer.h"
+#include "gossamer/links.h"
 
 namespace {
 
@@ -62,6 +68,20 @@ bool passOn(const Job& job) {
          goss_send(job.comm, &token, 1, GOSS_UINT8, job.rank + 1, 7, nullptr, nullptr) == GOSS_SUCCESS;
 }
 
+/// Writes what goss_comm_trials says, when rank 0's last decision has arrived, to $TRIALS.RANK, where that is set.
+bool writeTrials(const Job& job) {
+  const char* path = std::getenv("TRIALS");
+  if (path == nullptr) return true;
+  char* json = nullptr;
+  if (goss_barrier(job.comm, nullptr, nullptr) != GOSS_SUCCESS) return false;
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  if (goss_comm_trials(job.comm, &json) != GOSS_SUCCESS) return false;
+  std::ofstream file(std::string(path) + "." + std::to_string(job.rank));
+  file << json << '\n';
+  goss_free(json);
+  return file.good();
+}
+
 } // namespace
 
 int main(int argc, char**) {
@@ -92,6 +112,7 @@ int main(int argc, char**) {
       return 2;
     }
   }
+  if (!writeTrials(job)) return failed("saying what was tried");
   goss_comm_destroy(twin);
   goss_comm_destroy(job.comm);
   if (job.rank == 0) std::printf("done\n");

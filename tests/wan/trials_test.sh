@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Plans of large all-reduces over emulated wide-area links are compared while a job runs.
-#   trials_test.sh PATH_OF_goss-wanem PATH_OF_trials_rank
+#   trials_test.sh PATH_OF_goss-wanem PATH_OF_trials_rank [PATH_OF_goss-explain]
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 require_namespaces
 
 wanem=$(readlink -f "$1")
 rank=$(readlink -f "$2")
+explain=${3:+$(readlink -f "$3")}
 prefix=gt$$t
 make_scratch
+export TRIALS=$scratch/trials
 
 # The path of ranks 0 and 1 is far slower than the others, so that the first plan, which takes all for equal, is not the best.
 printf '%s\n' '* * bw=400 delay=3' '0 1 bw=40 delay=3' >"$scratch/links"
@@ -29,10 +31,19 @@ check "blocking and non-blocking calls have right sums while plans are compared"
 [ $status = 0 ] || tail -n 20 "$scratch/errors"
 check "plans were compared" grep -q 'a plan .* takes' "$scratch/errors"
 grep 'a plan .* takes' "$scratch/errors"
+check "all ranks say the same of it" cmp "$TRIALS.0" "$TRIALS.1"
+check "the last one, too" cmp "$TRIALS.0" "$TRIALS.2"
+if [ -n "$explain" ]; then
+  "$explain" trials "$TRIALS.0" >"$scratch/table"
+  cat "$scratch/table"
+  check "goss-explain prints it" grep -qE '^[1-9][0-9]* plans tried, [0-9]+ adopted$' "$scratch/table"
+  check "with a line for each comparison of the last ones" eval '[ "$(grep -cE " (yes|no)$" "$scratch/table")" -ge 1 ]'
+fi
 
 job bash -c 'WANEM_RANK=$WANEM_RANK GOSS_MEASURE=$([ $WANEM_RANK = 2 ] && echo off || echo on) exec "$0"' "$rank"
 check "sums are right where one rank does not say GOSS_MEASURE=on" [ $status = 0 ]
 check "then nothing is compared" bash -c '! grep -q "a plan .* takes" "$scratch/errors"'
+check "and nothing is said of it" grep -q '"compares": false, "plans_tried": 0' "$TRIALS.1"
 
 job "$rank" dies
 check "a rank that ends in the middle fails the others in time" grep -q 'rank 1' "$scratch/errors"

@@ -705,6 +705,10 @@ func CommMeasureLinks(comm Comm, options *Options, links *unsafe.Pointer) Status
 	return Status(C.goss_comm_measure_links(C.goss_comm_t(unsafe.Pointer(comm)), (*C.goss_options)(unsafe.Pointer(options)), (**C.char)(unsafe.Pointer(links))))
 }
 
+func CommTrials(comm Comm, json *unsafe.Pointer) Status {
+	return Status(C.goss_comm_trials(C.goss_comm_t(unsafe.Pointer(comm)), (**C.char)(unsafe.Pointer(json))))
+}
+
 func PipelineRequestInit(request *PipelineRequest, size uintptr) Status {
 	return Status(C.goss_pipeline_request_init((*C.goss_pipeline_request)(unsafe.Pointer(request)), C.size_t(size)))
 }
@@ -922,4 +926,4 @@ func PairAverage(window Window, partner int32, count uintptr, offset uintptr, sh
 }
 
 // Functions counts the functions above.
-const Functions = 137
+const Functions = 138

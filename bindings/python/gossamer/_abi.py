@@ -386,6 +386,7 @@ FUNCTIONS = {
     "goss_neighbor_all_to_all": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t, c_int, POINTER(goss_neighborhood), POINTER(goss_options), POINTER(c_void_p)]),
     "goss_neighbor_all_to_allv": (c_int, [c_void_p, c_void_p, POINTER(c_size_t), POINTER(c_size_t), c_void_p, POINTER(c_size_t), POINTER(c_size_t), c_int, POINTER(goss_neighborhood), POINTER(goss_options), POINTER(c_void_p)]),
     "goss_comm_measure_links": (c_int, [c_void_p, POINTER(goss_options), POINTER(c_char_p)]),
+    "goss_comm_trials": (c_int, [c_void_p, POINTER(c_char_p)]),
     "goss_pipeline_request_init": (c_int, [POINTER(goss_pipeline_request), c_size_t]),
     "goss_pipeline_name": (c_char_p, [c_size_t]),
     "goss_pipeline_generate": (c_int, [POINTER(goss_pipeline_request), POINTER(c_void_p)]),

@@ -4,10 +4,11 @@ import atexit
 import collections
 import contextlib
 import ctypes
+import json
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence, Tuple
 
 from . import _abi, _buffers, _waiting
 from ._counters import Counters
@@ -445,6 +446,14 @@ class Comm(NeighborCollectives):
         struct = read({"timeout": timeout}).struct
         self._call_blocking(lambda handle: int(library.goss_comm_measure_links(handle, struct, text)))
         return take_text(text)
+
+    def trials(self) -> Dict[str, Any]:
+        """Local: which plans of large all-reduces over wide-area links were compared, as goss_comm_trials() of links.h says."""
+        text = ctypes.c_char_p()
+        with self._lock:
+            check(library.goss_comm_trials(self._open(), text))
+        found: Dict[str, Any] = json.loads(take_text(text))
+        return found
 
     # ---- Inside ----
 

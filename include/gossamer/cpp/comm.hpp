@@ -136,6 +136,13 @@ class BasicComm : public Calls<Blocking, Errors> {
     const goss_status status = goss_comm_counters(handle(), &counters);
     return Errors::finish(status, [&] { return counters; });
   }
+  /// Which plans were compared, as JSON text; goss_comm_trials says what it holds.
+  Return<std::string> trials() {
+    char* json = nullptr;
+    const goss_status status = goss_comm_trials(handle(), &json);
+    return Errors::finish(status, [&] { return detail::takeText(json); });
+  }
+
   /// Collective: measures the links between all ranks, and gives them as the text of a link file.
   Return<std::string> measureLinks(const Options& options = {}) {
     const goss_options given = options.raw(0);

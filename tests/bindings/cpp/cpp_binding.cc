@@ -435,6 +435,7 @@ void communicators(Comm& comm) {
   check(memory.span()[999] == 2.0F, "memory of the library");
   check(comm.transport(comm.rank()) == "self" && comm.counters().operations > 0 && comm.eventFd() >= 0,
         "what it tells");
+  check(comm.trials().find("plans_tried") != std::string::npos, "trials");
   check(!comm.error() && comm.measureLinks().find("link") != std::string::npos, "links");
 
   Comm doomed = comm.dup();

@@ -276,6 +276,7 @@ def options(comm):
     comm.all_reduce(shared)
     assert (shared == comm.size).all()
     del shared
+    assert comm.trials()["plans_tried"] == 0 and not comm.trials()["compares"]
     assert "link" in comm.measure_links(timeout=30) or comm.size == 1
 
 

@@ -75,6 +75,18 @@ TEST(MeasureLinks, OfOddlyManyRanksAndOfOne) {
   }
 }
 
+TEST(Trials, AreNoneWhereRanksAreNear) {
+  runRanks(3, [](goss_comm_t comm, int rank) {
+    expectSum(comm, rank, 3, 1 << 19);
+    char* json = nullptr;
+    EXPECT_OK(goss_comm_trials(comm, &json));
+    EXPECT_STREQ(json, R"({"compares": false, "plans_tried": 0, "plans_adopted": 0, "calls": [], "trials": []})");
+    goss_free(json);
+    EXPECT_EQ(goss_comm_trials(comm, nullptr), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_EQ(goss_comm_trials(nullptr, &json), GOSS_ERR_INVALID_ARGUMENT);
+  });
+}
+
 TEST(MeasureLinks, WhatBeganBeforeEndsAfter) {
   runRanks(3, [](goss_comm_t comm, int rank) {
     std::vector<float> pending(200000, static_cast<float>(rank + 1));

@@ -424,6 +424,7 @@ extern "C" {
     pub fn goss_neighbor_all_to_all(comm: goss_comm_t, send: *mut c_void, recv: *mut c_void, count: usize, dtype: goss_dtype, neighborhood: *mut goss_neighborhood, options: *mut goss_options, request: *mut goss_request_t) -> goss_status;
     pub fn goss_neighbor_all_to_allv(comm: goss_comm_t, send: *mut c_void, send_counts: *mut usize, send_displs: *mut usize, recv: *mut c_void, recv_counts: *mut usize, recv_displs: *mut usize, dtype: goss_dtype, neighborhood: *mut goss_neighborhood, options: *mut goss_options, request: *mut goss_request_t) -> goss_status;
     pub fn goss_comm_measure_links(comm: goss_comm_t, options: *mut goss_options, links: *mut *mut c_char) -> goss_status;
+    pub fn goss_comm_trials(comm: goss_comm_t, json: *mut *mut c_char) -> goss_status;
     pub fn goss_pipeline_request_init(request: *mut goss_pipeline_request, size: usize) -> goss_status;
     pub fn goss_pipeline_name(index: usize) -> *mut c_char;
     pub fn goss_pipeline_generate(request: *mut goss_pipeline_request, pipeline: *mut goss_pipeline_t) -> goss_status;
@@ -481,7 +482,7 @@ extern "C" {
 }
 
 /// The address of every function: a program that reads them does not link with a library that lacks one.
-pub fn functions() -> [(&'static str, *const ()); 137] {
+pub fn functions() -> [(&'static str, *const ()); 138] {
     [
         ("goss_options_init", goss_options_init as *const ()),
         ("goss_counters_init", goss_counters_init as *const ()),
@@ -566,6 +567,7 @@ pub fn functions() -> [(&'static str, *const ()); 137] {
         ("goss_neighbor_all_to_all", goss_neighbor_all_to_all as *const ()),
         ("goss_neighbor_all_to_allv", goss_neighbor_all_to_allv as *const ()),
         ("goss_comm_measure_links", goss_comm_measure_links as *const ()),
+        ("goss_comm_trials", goss_comm_trials as *const ()),
         ("goss_pipeline_request_init", goss_pipeline_request_init as *const ()),
         ("goss_pipeline_name", goss_pipeline_name as *const ()),
         ("goss_pipeline_generate", goss_pipeline_generate as *const ()),

@@ -231,6 +231,13 @@ impl Comm {
         Ok(unsafe { take_text(text) })
     }
 
+    /// Which plans were compared, as JSON text; goss_comm_trials says what it holds.
+    pub fn trials(&self) -> Result<String> {
+        let mut text = null_mut();
+        self.inner.check(unsafe { sys::goss_comm_trials(self.inner.raw, &mut text) })?;
+        Ok(unsafe { take_text(text) })
+    }
+
     /// What codecs keep between operations, for checkpoints.
     pub fn export_codec_state(&self) -> Result<Vec<u8>> {
         let (mut bytes, mut size) = (null_mut(), 0);

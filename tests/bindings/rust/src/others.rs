@@ -20,6 +20,7 @@ pub fn all(comm: &Comm) {
     planning();
     synchronizers(comm);
     if comm.size() > 1 {
+        assert!(comm.trials().unwrap().contains("plans_tried"));
         assert!(comm.measure_links(Some(Duration::from_secs(60))).unwrap().contains("link"));
     }
 }
