@@ -294,7 +294,9 @@ void PlanTrials::decide(Kind& kind) {
     kind.explorers = 0;
   }
   observed_.add(flows, links_);
-  TrialSeries::Stretch next = kind.series.next(base::upperMedian(std::move(seconds)), mayBeHeldBack(kind));
+  // Whole microseconds, as other ranks are told: all record the same.
+  const double took_s = 1e-6 * clipped(1e6 * base::upperMedian(std::move(seconds)));
+  TrialSeries::Stretch next = kind.series.next(took_s, mayBeHeldBack(kind));
   base::WireWriter writer;
   writer.integer(kind.bytes).integer(next.calls).text(next.plan.algorithm).text(next.plan.rates);
   const std::optional<TrialSeries::Comparison>& ended = kind.series.ended();

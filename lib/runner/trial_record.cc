@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -14,7 +15,7 @@ constexpr double kMicrosecond_s = 1e-6;
 
 std::uint32_t microseconds(double seconds) {
   return static_cast<std::uint32_t>(
-      std::clamp<double>(seconds / kMicrosecond_s, 0, std::numeric_limits<std::uint32_t>::max()));
+      std::clamp<double>(std::round(seconds / kMicrosecond_s), 0, std::numeric_limits<std::uint32_t>::max()));
 }
 
 } // namespace
