@@ -1,5 +1,7 @@
 # GOSS_CUDA=AUTO (kernels where nvcc is found), ON or OFF; GOSS_CUDA_ARCHITECTURES as CMAKE_CUDA_ARCHITECTURES. Sanitizers are for host
-# code: there AUTO means OFF. Sets GOSS_CUDA_FOUND.
+# code: there AUTO means OFF. Sets GOSS_CUDA_FOUND. Machine code runs on GPUs of its major version and its minor version or a later one, so
+# that of 75, 80 and 90 serves 7.5, 8.x and 9.x; PTX of 90 runs on all later GPUs, 10.x and 12.x among them, whose driver compiles it as
+# the kernels are loaded.
 set(GOSS_CUDA AUTO CACHE STRING "Kernels for CUDA devices: AUTO, ON or OFF")
 set(GOSS_CUDA_ARCHITECTURES "75-real;80-real;90-real;90-virtual" CACHE STRING "GPUs that kernels are compiled for")
 set(GOSS_CUDA_FOUND FALSE)

@@ -207,7 +207,7 @@ int run(const Options& options) {
   }
   const auto& library = devices::cuda::kernelLibrary();
   const devices::cuda::InContext inside(device->context());
-  const Status status = library.isOk() ? library.value()->gates.load() : library.status();
+  const Status status = library.isOk() ? library.value()->load() : library.status();
   if (!status.isOk()) {
     fmt::print("gate by kernel: {}\n", status.text());
     return 0;

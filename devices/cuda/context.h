@@ -7,13 +7,7 @@
 #include "devices/cuda/driver/driver.h"
 #include "gossamer/status.h"
 
-namespace goss::compressors::cuda {
-struct GateKernels;
-} // namespace goss::compressors::cuda
-
 namespace goss::devices::cuda {
-
-using compressors::cuda::GateKernels;
 
 /// Immutable.
 class Context {

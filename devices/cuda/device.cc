@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "devices/cuda/codec.h"
-#include "devices/cuda/kernels.h"
 #include "devices/cuda/queue.h"
 
 namespace goss::devices::cuda {
@@ -138,9 +137,16 @@ Status CudaDevice::loadGates() {
   const auto& library = kernelLibrary();
   if (!library.isOk()) return library.status();
   const InContext inside(context_);
-  const Status status = library.value()->gates.load();
+  const Status status = library.value()->load();
   if (status.isOk()) gates_ = &library.value()->gates;
   return status;
+}
+
+Status CudaDevice::prepareArithmetic() {
+  const auto& library = kernelLibrary();
+  if (!library.isOk()) return library.status();
+  const InContext inside(context_);
+  return library.value()->load();
 }
 
 Result<std::unique_ptr<DeviceBlock>> CudaDevice::allocate(MemoryKind kind, std::size_t bytes) {

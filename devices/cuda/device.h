@@ -6,6 +6,7 @@
 #include <string>
 
 #include "devices/cuda/context.h"
+#include "devices/cuda/kernels.h"
 #include "gossamer/device.h"
 
 namespace goss::devices::cuda {
@@ -24,6 +25,7 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;
   Result<std::unique_ptr<DeviceEvent>> event() override;
   Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) override;
+  Status prepareArithmetic() override;
 
  private:
   Status checkStream(CUstream stream) const;

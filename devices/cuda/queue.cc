@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstdint>
 
-#include "devices/cuda/kernels.h"
-
 namespace goss::devices::cuda {
 
 namespace {
@@ -72,6 +70,20 @@ Status CudaQueue::copy(std::span<const CopyJob> jobs) {
     if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuMemcpyAsync");
   }
   return {};
+}
+
+Status CudaQueue::reduce(const ReduceJob& job) {
+  const auto& library = kernelLibrary();
+  if (!library.isOk()) return library.status();
+  const InContext inside(context_);
+  return context_.ofKernel(library.value()->arithmetic.reduce(job, stream_));
+}
+
+Status CudaQueue::average(const AverageJob& job) {
+  const auto& library = kernelLibrary();
+  if (!library.isOk()) return library.status();
+  const InContext inside(context_);
+  return context_.ofKernel(library.value()->arithmetic.average(job, stream_));
 }
 
 Status CudaQueue::ofFlag(CUresult error, const char* call) const {

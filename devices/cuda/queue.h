@@ -6,6 +6,7 @@
 #include <span>
 
 #include "devices/cuda/context.h"
+#include "devices/cuda/kernels.h"
 #include "gossamer/device.h"
 
 namespace goss::devices::cuda {
@@ -38,6 +39,8 @@ class CudaQueue final : public DeviceQueue {
   [[nodiscard]] void* stream() const override { return stream_; }
   Status check() override;
   Status copy(std::span<const CopyJob> jobs) override;
+  Status reduce(const ReduceJob& job) override;
+  Status average(const AverageJob& job) override;
   Status raise(Flag flag, std::uint32_t value) override;
   Status await(Flag flag, std::uint32_t value) override;
   Status record(DeviceEvent& event) override;

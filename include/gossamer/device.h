@@ -1,5 +1,5 @@
 /// The device seam: memory of GPUs, the queues that work on it, and codecs that encode and decode there. Collectives
-/// reach a GPU through it alone, and reduce on the host; a provider (`cuda`; for tests `threads`) implements it.
+/// reach a GPU through it alone; a provider (`cuda`; for tests `threads`) implements it.
 ///
 /// **Device**: one GPU. **Queue**: does its jobs one after the other, in the order in which they were enqueued, while
 /// the host goes on (a CUDA stream). **Flag**: a word of pinned memory by which queue and host wait for each other.
@@ -23,6 +23,7 @@
 
 #include "gossamer/codec.h"
 #include "gossamer/status.h"
+#include "gossamer/types.h"
 
 namespace goss {
 
@@ -46,6 +47,26 @@ struct CopyJob {
   void* to = nullptr;
   const void* from = nullptr;
   std::size_t bytes = 0;
+};
+
+/// to[i] = a[i] op b[i]: vectors of `count` elements in memory of the queue's device, with the bits that the library's
+/// reductions have on the host. GOSS_AVG and GOSS_PREMUL_SUM only add. `to` may be `a` or `b` exactly.
+struct ReduceJob {
+  DType dtype = GOSS_FLOAT32;
+  ReduceOp op = GOSS_SUM;
+  void* to = nullptr;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  std::size_t count = 0;
+};
+
+/// to[i] = from[i] / ranks, of numbers: what GOSS_AVG does to a complete sum. As ReduceJob; `to` may be `from`.
+struct AverageJob {
+  DType dtype = GOSS_FLOAT32;
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t count = 0;
+  std::int32_t ranks = 1;
 };
 
 /// A word of pinned memory that only rises, counted modulo 2^32. The host accesses it by std::atomic_ref, with acquire
@@ -74,6 +95,10 @@ class DeviceQueue {
 
   /// Enqueues copies between memory of this queue's device and pinned memory, either way.
   virtual Status copy(std::span<const CopyJob> jobs) = 0;
+
+  /// Arithmetic on memory of this queue's device; only after Device::prepareArithmetic() has returned success.
+  virtual Status reduce(const ReduceJob& job) = 0;
+  virtual Status average(const AverageJob& job) = 0;
 
   /// The queue sets *flag to `value`, behind what it did before: who reads the value sees all that the queue has
   /// written.
@@ -136,6 +161,10 @@ class Device {
   /// The codec of a canonical spec (Codec::spec()), which outlives neither the device nor its provider. Errors:
   /// GOSS_ERR_UNSUPPORTED where the device has no such codec or its payloads have no fixed length, and says so.
   virtual Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) = 0;
+
+  /// Makes ready what DeviceQueue::reduce() and average() run. May take long, or wait for streams of the device.
+  /// Errors: GOSS_ERR_UNSUPPORTED where the device computes nothing, and says why.
+  virtual Status prepareArithmetic() = 0;
 };
 
 class DeviceProvider {
@@ -165,7 +194,7 @@ struct DevicePlug {
 
 inline constexpr const char* kDevicePlugSymbol = "goss_device_plug";
 /// Changes whenever the device seam or a type in it does.
-inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 4";
+inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 5";
 
 } // namespace goss
 

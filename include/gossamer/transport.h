@@ -15,7 +15,8 @@
 /// Failure. A broken peer fails its own operations and is reported once through TransportListener; other peers go on.
 ///
 /// Interfaces that only some transports have are headers of their own: board.h, short_messages.h, shared_regions.h,
-/// relaying.h. A transport hands them out; they live as long as it and are looked up once, not for every message.
+/// relaying.h, lending.h. A transport hands them out; they live as long as it and are looked up once, not for every
+/// message.
 #ifndef GOSSAMER_TRANSPORT_H_
 #define GOSSAMER_TRANSPORT_H_
 
@@ -33,6 +34,7 @@ class Board;
 class ShortMessages;
 class SharedRegions;
 class Relaying;
+class Lending;
 
 struct PeerStatistics {
   std::uint64_t messages_sent = 0;
@@ -120,6 +122,7 @@ class Transport {
   [[nodiscard]] virtual ShortMessages* shortMessages() { return nullptr; }
   [[nodiscard]] virtual SharedRegions* sharedRegions() { return nullptr; }
   [[nodiscard]] virtual const Relaying* relaying() const { return nullptr; }
+  [[nodiscard]] virtual Lending* lending() { return nullptr; }
 };
 
 } // namespace goss

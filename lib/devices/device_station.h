@@ -16,12 +16,14 @@ namespace goss {
 /// What calls on one device share. The queues are used under the engine's lock.
 class DeviceStation {
  public:
-  DeviceStation(Device& of, std::unique_ptr<DeviceQueue> into_host, std::unique_ptr<DeviceQueue> out_of_host)
+  DeviceStation(Device& of, std::unique_ptr<DeviceQueue> into_host, std::unique_ptr<DeviceQueue> out_of_host,
+                bool reduces = false)
       : device(of),
         pinned(of, MemoryKind::pinned),
         memory(of, MemoryKind::device),
         in(std::move(into_host)),
-        out(std::move(out_of_host)) {}
+        out(std::move(out_of_host)),
+        computes(reduces) {}
 
   /// As Device::codec(), which is asked at the first call for a spec, without a lock: that may take long, or wait for
   /// streams of the device. Thread-safe.
@@ -30,8 +32,10 @@ class DeviceStation {
   Device& device;
   BlockPool pinned;
   BlockPool memory;
-  const std::unique_ptr<DeviceQueue> in;  ///< Copies from the device, and what is encoded there.
+  /// Copies from the device, what is encoded there, and what ranks that share the device do there alone.
+  const std::unique_ptr<DeviceQueue> in;
   const std::unique_ptr<DeviceQueue> out; ///< Copies to the device, and what is only decoded there.
+  const bool computes;                    ///< Device::prepareArithmetic() has succeeded.
 
  private:
   std::mutex mutex_;

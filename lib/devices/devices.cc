@@ -52,7 +52,8 @@ Result<DeviceStation*> Devices::station(int ordinal) {
   if (!in.isOk()) return in.status();
   Result<std::unique_ptr<DeviceQueue>> out = device.value()->queue(nullptr);
   if (!out.isOk()) return out.status();
-  return &stations_.try_emplace(ordinal, *device.value(), in.take(), out.take()).first->second;
+  const bool computes = computes_ && device.value()->prepareArithmetic().isOk();
+  return &stations_.try_emplace(ordinal, *device.value(), in.take(), out.take(), computes).first->second;
 }
 
 Status Devices::prepare(int ordinal, void* stream) {

@@ -41,6 +41,10 @@ class Devices {
   /// Makes the device's codec of a spec, if it has one: calls do so before they take the engine's lock, because to load
   /// kernels may wait for streams that the engine lets go on.
   void prepareCodec(int ordinal, const std::string& spec);
+  /// All ranks may have device buffers, and some are threads of one process: they may share devices, which then reduce
+  /// for them. Before the first station().
+  void compute() { computes_ = true; }
+  [[nodiscard]] bool computes() const { return computes_; }
   /// The calling thread's current device.
   Result<Device*> current() { return provider_->current(); }
 
@@ -64,6 +68,7 @@ class Devices {
   explicit Devices(const Config& config) : hold_(config.device_hold_ms) {}
 
   const std::chrono::milliseconds hold_;
+  bool computes_ = false;
   std::unique_ptr<DeviceProvider> provider_;
   std::mutex mutex_;
   std::map<int, DeviceStation> stations_; ///< By ordinal.

@@ -12,6 +12,7 @@
 
 #include "devices/stream_ordered.h"
 #include "execution/run.h"
+#include "execution/shared_call.h"
 #include "execution/tensor_use.h"
 #include "kernels/kernels.h"
 #include "mesh/mesh.h"
@@ -20,15 +21,6 @@
 namespace goss {
 
 namespace {
-
-std::vector<std::vector<std::uint32_t>> dependentsOf(const Schedule& schedule) {
-  std::vector<std::vector<std::uint32_t>> dependents(schedule.steps.size());
-  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
-    for (const std::uint32_t needed : schedule.dependenciesOf(schedule.steps[i]))
-      dependents[needed].push_back(i);
-  }
-  return dependents;
-}
 
 /// From this size on a vector, its result and the peer's do not stay in a processor's last-level cache.
 constexpr std::uint64_t kStreamedPayloadBytes = 8u << 20;
@@ -77,6 +69,10 @@ bool mayFollowInStream(const Call& first, const Plan& first_plan, const Call& se
          first.root == second.root && first.count == second.count && first.counts_hash == second.counts_hash &&
          first.codecs == second.codecs && first_plan.algorithm == second_plan.algorithm &&
          first_plan.fragments == second_plan.fragments;
+}
+
+Stage* stageOf(const std::vector<std::unique_ptr<Stage>>& stages, std::uint32_t lane) {
+  return stages.empty() ? nullptr : stages[lane].get();
 }
 
 /// Counts as if the bytes had gone to each other rank in a message.
@@ -174,6 +170,9 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   context_->input = needs_staging_ ? staged_.data() : static_cast<const std::byte*>(call.input);
   context_->streams = payload_bytes >= kStreamedPayloadBytes && !call.device.any();
   context_->output = static_cast<std::byte*>(call.output);
+  if (shared_ == nullptr && environment_.lending != nullptr && SharedCall::isFor(call_))
+    shared_ = std::make_unique<SharedCall>(*this, environment_, *context_);
+  if (shared_ != nullptr) shared_->bind(call_, *plan_, lanes_);
 }
 
 void Execution::numberOnLoop(History& history) {
@@ -239,7 +238,8 @@ bool Execution::pollOnLoop() {
     const auto has_work = [](const std::unique_ptr<Run>& run)
                               GOSS_ON_LOOP { return run->active() && (run->mayDoCodecWork() || run->hasCome()); };
     const bool ends = fragments_left_ == 0; // And the caller's stream has not passed the call.
-    if (!ends && std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
+    const bool has_shared = shared_ != nullptr && shared_->hasCome();
+    if (!ends && !has_shared && std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
     advanceOnLoop();
     return true;
   }
@@ -286,17 +286,22 @@ void Execution::startOnLoop() {
   for (const bool of_sum : {false, true})
     context_->outcome.encodings_left[of_sum] =
         keptTensor() == 0 ? 0 : plan_->fragments * runs_.front()->keptEncodings(of_sum);
+  if (shared_ != nullptr) shared_->begin(sequence);
+  if (shared_ == nullptr || !shared_->mayShare()) startRunsOnLoop();
+  advanceOnLoop();
+}
+
+void Execution::startRunsOnLoop() {
   if (encodes_on_host_) bindRuns(true);
   if (Status status = openStages(); !status.isOk()) {
     context_->outcome.failure = ofDevice(status, environment_.group, signature_);
-    return failOnLoop();
+    return;
   }
   fragment_of_run_.resize(lanes_);
   for (; next_fragment_ < lanes_; ++next_fragment_) {
     fragment_of_run_[next_fragment_] = next_fragment_;
-    runs_[next_fragment_]->begin(next_fragment_, sequence, stageOf(next_fragment_));
+    runs_[next_fragment_]->begin(next_fragment_, sequence, stageOf(stages_, next_fragment_ % lanes_));
   }
-  advanceOnLoop();
 }
 
 void Execution::startOnBoardOnLoop() {
@@ -328,6 +333,13 @@ void Execution::failOnLoop() {
 void Execution::advanceOnLoop() {
   if (on_board_) return advanceOnBoardOnLoop();
   Status& failure = context_->outcome.failure;
+  if (shared_ != nullptr && shared_->active()) {
+    const bool might_share = shared_->mayShare();
+    shared_->advance();
+    if (failure.isOk() && might_share && !shared_->mayShare()) startRunsOnLoop();
+    if (failure.isOk() && shared_->mayShare() && !shared_->active()) fragments_left_ = 0;
+    if (failure.isOk() && shared_->isUnderWay()) environment_.engine.active().keepPolling(*this);
+  }
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const auto& run = runs_[i];
     while (failure.isOk() && run->active()) {
@@ -335,20 +347,21 @@ void Execution::advanceOnLoop() {
       if (!failure.isOk() || run->active()) break;
       --fragments_left_;
       const std::uint32_t next = stages_.empty() ? next_fragment_++ : fragment_of_run_[i] += lanes_;
-      if (next < plan_->fragments) run->begin(next, sequence, stageOf(next));
+      if (next < plan_->fragments) run->begin(next, sequence, stageOf(stages_, next % lanes_));
     }
     if (failure.isOk() && run->active() && (run->hasCodecWork() || run->isUnderWay()))
       environment_.engine.active().keepPolling(*this);
   }
   if (!failure.isOk()) {
     failOnLoop();
-  } else if (fragments_left_ == 0) {
+  } else if (fragments_left_ == 0 && (shared_ == nullptr || !shared_->active())) {
     completeWhenLeftOnLoop();
   }
 }
 
 void Execution::withdrawOnLoop() {
   leaveBoardOnLoop();
+  if (shared_ != nullptr) shared_->withdraw();
   for (const auto& run : runs_)
     run->withdraw();
   for (const auto& stage : stages_)
@@ -498,6 +511,7 @@ void Execution::completeWhenLeftOnLoop() {
 bool Execution::waitsForDevice() const {
   if (!stages_.empty() && on_board_) return !passage_.isHere();
   if (!stages_.empty() && fragments_left_ == 0) return true;
+  if (shared_ != nullptr && shared_->isUnderWay()) return true;
   return std::any_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<Run>& run) { return run->isUnderWay(); });
 }
 
@@ -556,6 +570,7 @@ std::vector<int> Execution::waitingForRanks() const {
     environment_.boards->appendAwaited(work_, ranks);
     return ranks;
   }
+  if (shared_ != nullptr) shared_->appendWaitingFor(ranks);
   for (const auto& run : runs_)
     run->appendWaitingFor(ranks);
   std::sort(ranks.begin(), ranks.end());

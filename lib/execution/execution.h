@@ -21,6 +21,7 @@
 namespace goss {
 
 class Run;
+class SharedCall;
 class Stage;
 struct RunContext;
 
@@ -30,6 +31,9 @@ struct RunContext;
 /// A small collective may run on the board instead (boards/board_channel.h): then no step is run, and the engine polls
 /// the execution. Which of a rank's buffers lie on a device does not count, because the other ranks do not know it:
 /// such a rank writes on the board from pinned memory, to which and from which its buffers are copied.
+///
+/// Where the ranks are threads of one process, and the buffers of all lie on one GPU, the schedule may run there
+/// (shared_call.h).
 ///
 /// Pipelining: the plan cuts the buffers into fragments that run the same schedule; at most `window` are in flight,
 /// each with scratch of its own.
@@ -80,9 +84,7 @@ class Execution final : public Operation, public StreamOrdered {
   void bindRuns(bool encodes);
   Status openStages() GOSS_ON_LOOP;
   Status openStagesOf(DeviceStation& station) GOSS_ON_LOOP;
-  [[nodiscard]] Stage* stageOf(std::uint32_t fragment) const {
-    return stages_.empty() ? nullptr : stages_[fragment % lanes_].get();
-  }
+  void startRunsOnLoop() GOSS_ON_LOOP;
   void completeWhenLeftOnLoop() GOSS_ON_LOOP;
   void startOnBoardOnLoop() GOSS_ON_LOOP;
   void passOnLoop(bool has_results) GOSS_ON_LOOP;
@@ -114,6 +116,7 @@ class Execution final : public Operation, public StreamOrdered {
   std::size_t edge_bytes_ = 0;             ///< Device memory that its largest fragment takes.
   CallResiduals residuals_;                ///< What steps on the device keep of their losses.
   bool encodes_on_host_ = false;           ///< Its steps would run on the device, but for what they keep.
+  std::unique_ptr<SharedCall> shared_;     ///< Null: no call so far could share a device.
   std::vector<std::unique_ptr<Run>> runs_; ///< Empty while it has run on the board alone.
   std::uint32_t lanes_ = 0;                ///< Runs of this call: fragments in flight.
   /// By run, for device buffers: fragment f goes through stage f % lanes_.

@@ -21,6 +21,15 @@ constexpr std::uint32_t kNoStep = ~std::uint32_t{0};
 
 } // namespace
 
+std::vector<std::vector<std::uint32_t>> dependentsOf(const Schedule& schedule) {
+  std::vector<std::vector<std::uint32_t>> dependents(schedule.steps.size());
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    for (const std::uint32_t needed : schedule.dependenciesOf(schedule.steps[i]))
+      dependents[needed].push_back(i);
+  }
+  return dependents;
+}
+
 class Run::SendStep final : public SendOperation {
  public:
   SendStep(Run& run, std::uint32_t step) : run_(run), step_(step) {}

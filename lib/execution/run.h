@@ -19,6 +19,9 @@
 
 namespace goss {
 
+/// By step: the steps that wait for it.
+std::vector<std::vector<std::uint32_t>> dependentsOf(const Schedule& schedule);
+
 /// What the runs of an execution have found since it started.
 struct RunOutcome {
   Status failure;     ///< The first failure of a step; the execution deals with it when it advances.

@@ -5,6 +5,7 @@
 #include "boards/board_channel.h"
 #include "engine/operation_environment.h"
 #include "execution/device_feedback.h"
+#include "gossamer/lending.h"
 #include "health/failure_propagator.h"
 #include "health/mismatch_finder.h"
 #include "platform/thread_safety.h"
@@ -15,6 +16,7 @@ namespace goss {
 /// What it refers to must outlive it.
 struct RunEnvironment : OperationEnvironment {
   BoardChannel* const boards;      ///< Null where the ranks share no boards.
+  Lending* const lending;          ///< Null where the ranks are not threads of one process, or one has no devices.
   ReferenceStore& references;      ///< What error feedback and codecs keep.
   DeviceFeedback& device_feedback; ///< What of it lies in memory of GPUs.
   FailurePropagator& propagator;

@@ -154,6 +154,17 @@ std::vector<int> Mesh::peersNotReady() const {
   return peers;
 }
 
+Lending* Mesh::lendingAmong(const std::vector<int>& ranks) const {
+  // Where this rank has such links to all others, so has each of them: they are in one process.
+  Lending* lending = nullptr;
+  for (const int rank : ranks) {
+    if (rank == self_) continue;
+    lending = transport(rank)->lending();
+    if (lending == nullptr) return nullptr;
+  }
+  return lending;
+}
+
 Status Mesh::linkStatus(int peer) const {
   const auto index = static_cast<std::size_t>(peer);
   if (!lost_[index].isOk()) return lost_[index];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gossamer/config.h"
+#include "gossamer/lending.h"
 #include "gossamer/relaying.h"
 #include "gossamer/shared_regions.h"
 #include "gossamer/short_messages.h"
@@ -79,6 +80,9 @@ class Mesh final : public TransportListener {
   [[nodiscard]] Transport* transport(int peer) const { return by_peer_[static_cast<std::size_t>(peer)]; }
   /// Short messages to and from `peer`; nullptr for this rank itself and where its transport does not support them.
   [[nodiscard]] ShortMessages* shortMessages(int peer) const { return short_[static_cast<std::size_t>(peer)]; }
+  /// By which `ranks` read each other's memory, as threads of one process do; null where one pair does not, or this is
+  /// the only one. All of them answer alike.
+  [[nodiscard]] Lending* lendingAmong(const std::vector<int>& ranks) const;
   /// Why nothing can be sent to `peer` any more: it is lost or has departed. Ok while the link works.
   [[nodiscard]] Status linkStatus(int peer) const GOSS_ON_LOOP;
   /// Whether the transport has reported `peer` lost.

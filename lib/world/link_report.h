@@ -14,8 +14,9 @@ struct LinkReport {
   /// In worlds of more ranks nobody reports round trips: rank 0 hands every rank the reports of all.
   static constexpr int kMaxRanks = 1024;
 
-  std::string trouble;   ///< Why this rank could not connect; empty: it could.
-  bool measures = false; ///< Nothing keeps this rank from comparing plans (World::triesPlans).
+  std::string trouble;      ///< Why this rank could not connect; empty: it could.
+  bool measures = false;    ///< Nothing keeps this rank from comparing plans (World::triesPlans).
+  bool has_devices = false; ///< There may be device buffers on this rank.
   /// Ranks and the round trips to them in seconds, with a resolution of a microsecond, where RoundTrips::add() wants
   /// them.
   std::vector<std::pair<int, double>> round_trips;

@@ -130,6 +130,8 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   if (Status status = world->connect(launch); !status.isOk()) return status;
   World* self = world.get();
   assumeAlone();
+  for (int peer = 0; world->all_have_devices_ && peer < launch.ranks; ++peer) // Any two may become a communicator.
+    if (world->mesh_->lendingAmong({peer}) != nullptr) world->devices_->compute();
   world->mesh_->setPeerLostHandler([self](int peer, const Status& status, PeerLoss how) GOSS_ON_LOOP {
     self->lost_.push_back({peer, status, how});
   });
@@ -225,6 +227,7 @@ LinkReport World::reportOf(const Status& linked) const {
   report.trouble = linked.text();
   report.measures = config_.measure == "on" && !given_links_.has_value() && config_.algorithm.empty() &&
                     config_.fragment_bytes == 0 && !devices_->present();
+  report.has_devices = devices_->present();
   // The higher rank of a pair has nothing to add, and of many hosts there would be too much to tell.
   if (!linked.isOk() || size() > LinkReport::kMaxRanks) return report;
   for (int peer = rank() + 1; peer < size(); ++peer) {
@@ -239,6 +242,7 @@ LinkReport World::reportOf(const Status& linked) const {
 Status World::learn(const std::vector<std::string>& reports) {
   round_trips_ = RoundTrips(cards_);
   all_measure_ = true;
+  all_have_devices_ = true;
   for (int rank = 0; rank < size(); ++rank) {
     const auto report = LinkReport::decode(reports[static_cast<std::size_t>(rank)], size());
     if (!report.has_value())
@@ -256,6 +260,7 @@ Status World::learn(const std::vector<std::string>& reports) {
                              "GOSS_LINKS, GOSS_ALGORITHM, GOSS_FRAGMENT_BYTES or GPUs",
                              rank));
     all_measure_ = all_measure_ && report->measures;
+    all_have_devices_ = all_have_devices_ && report->has_devices;
     for (const auto& [peer, seconds] : report->round_trips)
       round_trips_.add(rank, peer, seconds);
   }

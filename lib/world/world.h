@@ -118,6 +118,7 @@ class World : public std::enable_shared_from_this<World> {
   ProcessorShare processors_;                  ///< The processors of this host; its ranks agree on them.
   RoundTrips round_trips_;                     ///< Equal on all ranks.
   bool all_measure_ = false;                   ///< Every rank's report says so.
+  bool all_have_devices_ = false;              ///< Every rank's report says so.
   std::optional<schedule::Links> given_links_; ///< The contents of GOSS_LINKS.
   Tuning tuning_ = Tuning::builtIn();          ///< The contents of GOSS_TUNING.
   ListenerRelay relay_;

@@ -15,6 +15,7 @@
 #include "platform/poller.h"
 #include "transports/common/message_header.h"
 #include "transports/common/offer.h"
+#include "transports/loopback/loans.h"
 
 namespace goss::transports::loopback {
 
@@ -46,6 +47,8 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
 
   [[nodiscard]] int fd() const { return wakeup_.fd(); }
   [[nodiscard]] const std::array<std::byte, 16>& job() const { return job_; }
+  /// What the owner lends.
+  Loans& loans() { return loans_; }
   /// Bytes of eager messages from `sender` that have not matched their receives here.
   std::atomic<std::size_t>& eagerBytes(int sender) { return eager_bytes_[static_cast<std::size_t>(sender)]; }
 
@@ -53,6 +56,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   const std::array<std::byte, 16> job_;
   const platform::Wakeup wakeup_;
   std::vector<std::atomic<std::size_t>> eager_bytes_; ///< By sender.
+  Loans loans_;
   std::atomic<bool> has_mail_{false};
   std::mutex mutex_; ///< Guards the members below.
   std::vector<Mail> inbox_;

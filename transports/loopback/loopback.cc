@@ -164,6 +164,17 @@ void LoopbackTransport::cancel(RecvOperation& operation) {
   peer(operation.peer).matcher.cancel(operation);
 }
 
+void LoopbackTransport::lend(Tag loan) { endpoint_->loans().lend(loan); }
+
+bool LoopbackTransport::tryTakeBack(Tag loan) { return endpoint_->loans().tryTakeBack(loan); }
+
+bool LoopbackTransport::tryBorrow(int rank, Tag loan) {
+  const std::shared_ptr<Endpoint>& endpoint = peer(rank).endpoint;
+  return endpoint != nullptr && endpoint->loans().tryBorrow(loan);
+}
+
+void LoopbackTransport::giveBack(int rank, Tag loan) { peer(rank).endpoint->loans().giveBack(loan); }
+
 bool LoopbackTransport::progress() {
   bool any = deferred_.drain();
   if (endpoint_ && endpoint_->hasMail()) any |= readMails();

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gossamer/lending.h"
 #include "gossamer/transport.h"
 #include "transports/common/deferred.h"
 #include "transports/common/matcher.h"
@@ -21,7 +22,7 @@ struct Mail;
 /// Small messages are copied into the receiver's inbox; large ones are offered, and the receiver copies (or views) them
 /// straight from the sender's buffers. A transport must not be destroyed while a peer that has its address may still
 /// call connect() with it: the address holds a pointer. A rank may connect to itself. One thread at a time.
-class LoopbackTransport final : public Transport {
+class LoopbackTransport final : public Transport, private Lending {
  public:
   explicit LoopbackTransport(const TransportContext& context);
   ~LoopbackTransport() override;
@@ -43,9 +44,15 @@ class LoopbackTransport final : public Transport {
   void discard(Tag mask, Tag value) override;
   [[nodiscard]] bool peek(int peer, Tag mask, Tag value, Arrived& found) const override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
+  [[nodiscard]] Lending* lending() override { return this; }
 
  private:
   struct Peer;
+
+  void lend(Tag loan) override;
+  bool tryTakeBack(Tag loan) override;
+  bool tryBorrow(int peer, Tag loan) override;
+  void giveBack(int peer, Tag loan) override;
 
   /// Makes all peers at the first call: where all are reached in other ways, none is needed.
   Peer& peer(int rank) {

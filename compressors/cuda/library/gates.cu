@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include "compressors/cuda/kernels/kernel_list.h"
 #include "compressors/cuda/library/gate_wait.h"
 
 namespace goss::compressors::cuda {
@@ -37,25 +38,17 @@ __global__ void raiseKernel(std::uint32_t* flag, std::uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
+const bool kListed =
+    listKernel(reinterpret_cast<const void*>(&awaitKernel)) && listKernel(reinterpret_cast<const void*>(&raiseKernel));
+
 int launchOne(const void* kernel, void** arguments, Stream stream) {
+  if (!kListed) return static_cast<int>(cudaErrorInitializationError);
   const cudaError_t code = cudaLaunchKernel(kernel, dim3(1), dim3(1), arguments, 0, stream);
   if (code != cudaSuccess) (void)cudaGetLastError(); // Clears the error, which the return value reports.
   return static_cast<int>(code);
 }
 
 } // namespace
-
-int loadGates() {
-  for (const void* kernel :
-       {reinterpret_cast<const void*>(&awaitKernel), reinterpret_cast<const void*>(&raiseKernel)}) {
-    cudaFuncAttributes attributes;
-    if (const cudaError_t code = cudaFuncGetAttributes(&attributes, kernel); code != cudaSuccess) {
-      (void)cudaGetLastError(); // Clears the error, which the return value reports.
-      return static_cast<int>(code);
-    }
-  }
-  return 0;
-}
 
 int launchRaise(std::uint32_t* flag, std::uint32_t value, Stream stream) {
   void* arguments[] = {&flag, &value};

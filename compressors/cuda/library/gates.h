@@ -9,8 +9,7 @@
 
 namespace goss::compressors::cuda {
 
-// As GateKernels (kernel_library.h). All return CUDA's error code, 0 for none.
-int loadGates();
+// As GateKernels (kernel_library.h). Both return CUDA's error code, 0 for none.
 int launchRaise(std::uint32_t* flag, std::uint32_t value, Stream stream);
 int launchAwait(const std::uint32_t* flag, std::uint32_t value, std::chrono::nanoseconds longest, Stream stream);
 

@@ -27,8 +27,6 @@ class KernelCodec {
 /// Flags for streams of the calling thread's current device that have no memory operations: a kernel of one thread
 /// raises a flag, another one looks at it again and again. GOSS_ERR_INTERNAL: CUDA refuses a kernel.
 struct GateKernels {
-  /// Loads them on the device, so that no launch does. GOSS_ERR_UNSUPPORTED where they cannot run on it.
-  Status (*load)();
   /// As DeviceQueue::raise().
   Status (*raise)(Flag flag, std::uint32_t value, void* stream);
   /// As DeviceQueue::await(); but a stream that has waited for `longest` loses its device: a wait that nobody ends any
@@ -36,13 +34,23 @@ struct GateKernels {
   Status (*await)(Flag flag, std::uint32_t value, std::chrono::nanoseconds longest, void* stream);
 };
 
+/// Arithmetic on a CUDA stream of the calling thread's current device, as DeviceQueue's. GOSS_ERR_INTERNAL: CUDA
+/// refuses a kernel.
+struct ArithmeticKernels {
+  Status (*reduce)(const ReduceJob& job, void* stream);
+  Status (*average)(const AverageJob& job, void* stream);
+};
+
 /// The library and the provider that loads it must come from one build.
 struct KernelLibrary {
   const char* version; ///< kDevicePlugVersion of the library.
-  /// As Device::codec(), for the calling thread's current device. Loads all kernels there, so that no launch does; also
-  /// GOSS_ERR_UNSUPPORTED where one cannot run on it.
+  /// Loads all kernels on the calling thread's current device, so that no launch does: before gates and arithmetic are
+  /// used there. GOSS_ERR_UNSUPPORTED where one cannot run on it.
+  Status (*load)();
+  /// As Device::codec(), for the calling thread's current device. Loads all kernels there, too.
   Result<std::unique_ptr<const KernelCodec>> (*makeCodec)(std::string_view spec);
   GateKernels gates;
+  ArithmeticKernels arithmetic;
 };
 
 inline constexpr const char* kKernelLibraryFile = "libgossamer_cuda_kernels.so";

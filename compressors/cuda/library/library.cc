@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compressors/cuda/codecs/device_catalogue.h"
+#include "compressors/cuda/device/arithmetic.h"
 #include "compressors/cuda/kernels/kernel_list.h"
 #include "compressors/cuda/library/gates.h"
 #include "compressors/cuda/library/kernel_library.h"
@@ -29,38 +30,43 @@ class LibraryCodec final : public KernelCodec {
   const std::unique_ptr<const DeviceCodec> codec_;
 };
 
-Result<std::unique_ptr<const KernelCodec>> makeLibraryCodec(std::string_view spec) {
-  auto made = makeDeviceCodec(spec);
-  if (!made.isOk()) return made.status();
-  if (!made.value()->fixedBytes() || !made.value()->host().traits().fixed_size)
-    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("payloads of codec '{}' have no fixed length", spec));
-  if (const int code = loadKernels(); code != 0)
-    return Status::error(GOSS_ERR_UNSUPPORTED,
-                         fmt::format("codec '{}': CUDA cannot run the kernels on this device: error {}; "
-                                     "cudaGetErrorString() says what it means",
-                                     spec, code));
-  return std::unique_ptr<const KernelCodec>(std::make_unique<LibraryCodec>(made.take()));
-}
-
-Status loadGateKernels() {
-  const int code = loadGates();
+Status loadLibrary() {
+  const int code = loadKernels();
   if (code == 0) return {};
   return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("CUDA cannot run the kernels on this device: error {}; "
                                                          "cudaGetErrorString() says what it means",
                                                          code));
 }
 
-Status ofGate(int code) {
+Result<std::unique_ptr<const KernelCodec>> makeLibraryCodec(std::string_view spec) {
+  auto made = makeDeviceCodec(spec);
+  if (!made.isOk()) return made.status();
+  if (!made.value()->fixedBytes() || !made.value()->host().traits().fixed_size)
+    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("payloads of codec '{}' have no fixed length", spec));
+  if (const Status loaded = loadLibrary(); !loaded.isOk())
+    return Status::error(loaded.kind(), fmt::format("codec '{}': {}", spec, loaded.text()));
+  return std::unique_ptr<const KernelCodec>(std::make_unique<LibraryCodec>(made.take()));
+}
+
+Status ofLaunch(int code, const char* kernel) {
   if (code == 0) return {};
-  return Status::error(GOSS_ERR_INTERNAL, fmt::format("CUDA refused the kernel of a gate with error {}", code));
+  return Status::error(GOSS_ERR_INTERNAL, fmt::format("CUDA refused the kernel of {} with error {}", kernel, code));
 }
 
 Status raiseFlag(Flag flag, std::uint32_t value, void* stream) {
-  return ofGate(launchRaise(flag, value, static_cast<Stream>(stream)));
+  return ofLaunch(launchRaise(flag, value, static_cast<Stream>(stream)), "a gate");
 }
 
 Status awaitFlag(Flag flag, std::uint32_t value, std::chrono::nanoseconds longest, void* stream) {
-  return ofGate(launchAwait(flag, value, longest, static_cast<Stream>(stream)));
+  return ofLaunch(launchAwait(flag, value, longest, static_cast<Stream>(stream)), "a gate");
+}
+
+Status reduce(const ReduceJob& job, void* stream) {
+  return ofLaunch(launchReduce(job, static_cast<Stream>(stream)), "a reduction");
+}
+
+Status average(const AverageJob& job, void* stream) {
+  return ofLaunch(launchAverage(job, static_cast<Stream>(stream)), "an average");
 }
 
 } // namespace
@@ -71,6 +77,8 @@ extern "C" {
 [[gnu::visibility("default")]] extern const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library;
 const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library{
     goss::kDevicePlugVersion,
+    goss::compressors::cuda::loadLibrary,
     goss::compressors::cuda::makeLibraryCodec,
-    {goss::compressors::cuda::loadGateKernels, goss::compressors::cuda::raiseFlag, goss::compressors::cuda::awaitFlag}};
+    {goss::compressors::cuda::raiseFlag, goss::compressors::cuda::awaitFlag},
+    {goss::compressors::cuda::reduce, goss::compressors::cuda::average}};
 }

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "compressors/cuda/codecs/device_catalogue.h"
+#include "compressors/cuda/device/arithmetic.h"
+#include "kernels/convert.h"
 
 namespace goss::test {
 
@@ -98,6 +100,28 @@ HostKernel mergeKernel(HostCodec codec, MergeJob& job) {
     move(here.scratch);
     move(here.out);
     return move.isOk() && ran(codec->merge(here, nullptr));
+  };
+}
+
+HostKernel reduceKernel(const ReduceJob& job) {
+  return [job](const Reach& reach) {
+    ReduceJob here = job;
+    const std::size_t bytes = job.count * kernels::elementBytes(job.dtype);
+    here.to = reach(job.to, bytes);
+    here.a = reach(job.a, bytes);
+    here.b = reach(job.b, bytes);
+    return here.to != nullptr && here.a != nullptr && here.b != nullptr &&
+           compressors::cuda::launchReduce(here, nullptr) == 0;
+  };
+}
+
+HostKernel averageKernel(const AverageJob& job) {
+  return [job](const Reach& reach) {
+    AverageJob here = job;
+    const std::size_t bytes = job.count * kernels::elementBytes(job.dtype);
+    here.to = reach(job.to, bytes);
+    here.from = reach(job.from, bytes);
+    return here.to != nullptr && here.from != nullptr && compressors::cuda::launchAverage(here, nullptr) == 0;
   };
 }
 

@@ -9,6 +9,7 @@
 
 #include "compressors/cuda/device/device_codec.h"
 #include "gossamer/codec.h"
+#include "gossamer/device.h"
 #include "gossamer/status.h"
 
 namespace goss::test {
@@ -26,6 +27,8 @@ Result<HostCodec> makeHostCodec(std::string_view spec);
 HostKernel encodeKernel(HostCodec codec, const EncodeJob& job);
 HostKernel decodeKernel(HostCodec codec, const DecodeJob& job);
 HostKernel mergeKernel(HostCodec codec, MergeJob& job);
+HostKernel reduceKernel(const ReduceJob& job);
+HostKernel averageKernel(const AverageJob& job);
 
 } // namespace goss::test
 

@@ -4,10 +4,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <random>
 #include <thread>
 #include <vector>
 
 #include "builtins/builtins.h"
+#include "kernels/convert.h"
+#include "kernels/kernels.h"
 #include "tests/devices/conformance/fixture.h"
 
 namespace goss::test {
@@ -201,6 +204,41 @@ TEST_P(DeviceTest, CodecsHaveTheBytesOfTheCpus) {
     EXPECT_EQ(std::memcmp(pinned->data(), pinned->data() + 3 * kPart, kVector), 0) << spec << ": numbers";
     EXPECT_EQ(std::memcmp(pinned->data() + kPart, pinned->data() + 4 * kPart, bytes), 0) << spec << ": contribution";
     EXPECT_EQ(std::memcmp(pinned->data() + 2 * kPart, pinned->data() + 5 * kPart, bytes), 0) << spec << ": result";
+  }
+}
+
+/// Vectors that do and do not lie at multiples of 16 bytes, of more than one warp's elements.
+TEST_P(DeviceTest, ArithmeticHasTheBitsOfTheHosts) {
+  constexpr std::size_t kElems = 2053;
+  constexpr std::size_t kPart = 32768;
+  ok(device().prepareArithmetic());
+  const auto pinned = block(MemoryKind::pinned, 4 * kPart);
+  const auto memory = block(MemoryKind::device, 4 * kPart);
+  const auto queue = makeQueue();
+  std::vector<std::byte> expected(2 * kPart);
+  std::mt19937 engine(3);
+  for (std::size_t i = 0; i < 2 * kPart; ++i)
+    pinned->data()[i] = static_cast<std::byte>(engine()); // NaN, infinities and subnormals among them.
+  ok(queue->copy(std::vector<CopyJob>{{memory->data(), pinned->data(), 2 * kPart}}));
+  for (int type = 0; type < GOSS_DTYPE_COUNT; ++type) {
+    const auto dtype = static_cast<DType>(type);
+    const std::size_t bytes = kernels::elementBytes(dtype);
+    const std::size_t off = type % 2 == 0 ? 0 : bytes;
+    for (int operation = 0; operation < GOSS_OP_COUNT; ++operation) {
+      const auto op = static_cast<ReduceOp>(operation);
+      if (!kernels::supported(dtype, op)) continue;
+      std::byte* sum = memory->data() + 2 * kPart;
+      ok(queue->reduce({dtype, op, sum + off, memory->data() + off, memory->data() + kPart, kElems}));
+      kernels::reduce(dtype, op, expected.data(), pinned->data() + off, pinned->data() + kPart, kElems);
+      if (op == GOSS_AVG) {
+        ok(queue->average({dtype, sum + off, sum + off, kElems, 3}));
+        kernels::average(dtype, expected.data(), expected.data(), kElems, 3);
+      }
+      ok(queue->copy(std::vector<CopyJob>{{pinned->data() + 2 * kPart, sum + off, kElems * bytes}}));
+      finish(*queue);
+      ASSERT_EQ(std::memcmp(expected.data(), pinned->data() + 2 * kPart, kElems * bytes), 0)
+          << "dtype " << type << ", op " << operation;
+    }
   }
 }
 

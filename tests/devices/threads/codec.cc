@@ -3,16 +3,14 @@
 #include <utility>
 
 #include "tests/cuda/host_kernels/host_kernels.h"
-#include "tests/devices/threads/memory.h"
 #include "tests/devices/threads/queue.h"
 
 namespace goss::test {
 
 namespace {
 
-/// Vectors and payloads lie in device memory alone.
-void* reachOnDevice(const void* pointer, std::size_t bytes) {
-  return classifyAddress(pointer).kind == MemoryKind::device ? reach(pointer, bytes) : nullptr;
+Status push(DeviceQueue& queue, HostKernel kernel) {
+  return static_cast<ThreadQueue&>(queue).launch(std::move(kernel));
 }
 
 class ThreadCodec final : public QueuedCodec {
@@ -29,12 +27,6 @@ class ThreadCodec final : public QueuedCodec {
   Status merge(DeviceQueue& queue, MergeJob& job) const override { return push(queue, mergeKernel(codec_, job)); }
 
  private:
-  static Status push(DeviceQueue& queue, HostKernel kernel) {
-    return static_cast<ThreadQueue&>(queue).push([kernel = std::move(kernel)] {
-      return kernel(reachOnDevice) ? Status::ok() : Status::error(GOSS_ERR_DEVICE, "a kernel of a codec did not run");
-    });
-  }
-
   const HostCodec codec_;
 };
 

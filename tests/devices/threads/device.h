@@ -34,6 +34,7 @@ class ThreadDevice final : public Device {
   Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;
   Result<std::unique_ptr<DeviceEvent>> event() override;
   Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) override { return makeThreadCodec(spec); }
+  Status prepareArithmetic() override { return health()->status(); }
 
  private:
   [[nodiscard]] std::shared_ptr<Worker> worker();

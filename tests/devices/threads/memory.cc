@@ -90,4 +90,8 @@ void* reach(const void* pointer, std::size_t bytes) {
   return bytes <= allocation->info.bytes - offset ? allocation->alias + offset : nullptr;
 }
 
+void* reachOnDevice(const void* pointer, std::size_t bytes) {
+  return classifyAddress(pointer).kind == MemoryKind::device ? reach(pointer, bytes) : nullptr;
+}
+
 } // namespace goss::test

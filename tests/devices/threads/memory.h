@@ -19,6 +19,8 @@ MemoryInfo classifyAddress(const void* pointer);
 /// Where workers reach `bytes` bytes at `pointer`, in pinned or device memory. Null: they are not within one
 /// allocation, or it is freed.
 void* reach(const void* pointer, std::size_t bytes);
+/// The same in device memory alone.
+void* reachOnDevice(const void* pointer, std::size_t bytes);
 
 } // namespace goss::test
 

@@ -81,6 +81,16 @@ Status ThreadQueue::copy(std::span<const CopyJob> jobs) {
   });
 }
 
+Status ThreadQueue::launch(HostKernel kernel) {
+  return push([kernel = std::move(kernel)] {
+    return kernel(reachOnDevice) ? Status::ok() : Status::error(GOSS_ERR_DEVICE, "a kernel did not run");
+  });
+}
+
+Status ThreadQueue::reduce(const ReduceJob& job) { return launch(reduceKernel(job)); }
+
+Status ThreadQueue::average(const AverageJob& job) { return launch(averageKernel(job)); }
+
 Status ThreadQueue::raise(Flag flag, std::uint32_t value) {
   return push([flag, value]() -> Status {
     auto* word = static_cast<std::uint32_t*>(reach(flag, sizeof *flag));

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "gossamer/device.h"
+#include "tests/cuda/host_kernels/host_kernels.h"
 #include "tests/devices/threads/worker.h"
 
 namespace goss::test {
@@ -47,6 +48,8 @@ class ThreadQueue final : public DeviceQueue {
   [[nodiscard]] void* stream() const override { return stream_; }
   Status check() override;
   Status copy(std::span<const CopyJob> jobs) override;
+  Status reduce(const ReduceJob& job) override;
+  Status average(const AverageJob& job) override;
   Status raise(Flag flag, std::uint32_t value) override;
   Status await(Flag flag, std::uint32_t value) override;
   Status record(DeviceEvent& event) override;
@@ -54,6 +57,8 @@ class ThreadQueue final : public DeviceQueue {
 
   /// Enqueues `job`; what it returns fails the device.
   Status push(std::function<Status()> job);
+  /// Enqueues a kernel, which works in device memory.
+  Status launch(HostKernel kernel);
 
  private:
   std::unique_ptr<Stream> own_;

@@ -28,6 +28,8 @@ class RefusingQueue final : public DeviceQueue {
   [[nodiscard]] void* stream() const override { return nullptr; }
   Status check() override { return {}; }
   Status copy(std::span<const CopyJob>) override { return refusal(); }
+  Status reduce(const ReduceJob&) override { return refusal(); }
+  Status average(const AverageJob&) override { return refusal(); }
   Status raise(Flag, std::uint32_t) override { return {}; }
   Status await(Flag, std::uint32_t) override { return {}; }
   Status record(DeviceEvent& event) override {
@@ -52,6 +54,7 @@ class RefusingDevice final : public Device {
     return std::unique_ptr<DeviceEvent>(std::move(event));
   }
   Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view) override { return RefusingQueue::refusal(); }
+  Status prepareArithmetic() override { return RefusingQueue::refusal(); }
 
   std::vector<SlowEvent*> events;
 };

@@ -1,4 +1,4 @@
-// The kernels of codecs and of gates for streams of the stand-in.
+// The kernels of codecs, of gates and of arithmetic for streams of the stand-in.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -126,6 +126,14 @@ Status awaitFlag(goss::Flag flag, std::uint32_t value, std::chrono::nanoseconds 
   return ofLaunch(find(kLaunch, "cudaStandinLaunch")(stream, new AwaitKernel(flag, value, longest)));
 }
 
+Status reduce(const goss::ReduceJob& job, void* stream) {
+  return ofLaunch(find(kLaunch, "cudaStandinLaunch")(stream, new Kernel(goss::test::reduceKernel(job))));
+}
+
+Status average(const goss::AverageJob& job, void* stream) {
+  return ofLaunch(find(kLaunch, "cudaStandinLaunch")(stream, new Kernel(goss::test::averageKernel(job))));
+}
+
 class StandinCodec final : public KernelCodec {
  public:
   StandinCodec(HostCodec codec, Launch enqueue) : codec_(std::move(codec)), enqueue_(enqueue) {}
@@ -163,5 +171,5 @@ Result<std::unique_ptr<const KernelCodec>> makeCodec(std::string_view spec) {
 extern "C" {
 [[gnu::visibility("default")]] extern const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library;
 const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library{
-    goss::kDevicePlugVersion, makeCodec, {checkDevice, raiseFlag, awaitFlag}};
+    goss::kDevicePlugVersion, checkDevice, makeCodec, {raiseFlag, awaitFlag}, {reduce, average}};
 }

@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/arithmetic_kernels.inc.h"

@@ -1,0 +1,30 @@
+/// An optional part of the transport seam: memory of one rank that other ranks of its process read at its own
+/// addresses.
+#ifndef GOSSAMER_LENDING_H_
+#define GOSSAMER_LENDING_H_
+
+#include "gossamer/tag.h"
+
+namespace goss {
+
+/// What a rank lends it may take back at any time, such as when its call has failed: a peer reads only what it has
+/// borrowed, and the owner keeps the memory until the last reader has given it back. A loan is a name for memory whose
+/// addresses the ranks tell each other in messages.
+///
+/// One thread at a time uses it, as it does its transport; it lives as long as the transport.
+class Lending {
+ public:
+  virtual ~Lending() = default;
+  /// From now on peers may borrow `loan`, which is not lent yet.
+  virtual void lend(Tag loan) = 0;
+  /// From now on nobody may borrow `loan`. True: nobody has borrowed it, and it is over, as is one that was never lent.
+  /// False: peers still read; call again.
+  virtual bool tryTakeBack(Tag loan) = 0;
+  /// Whether `peer` lends `loan`: then this rank may read that memory until it calls giveBack().
+  virtual bool tryBorrow(int peer, Tag loan) = 0;
+  virtual void giveBack(int peer, Tag loan) = 0;
+};
+
+} // namespace goss
+
+#endif // GOSSAMER_LENDING_H_

@@ -1,0 +1,197 @@
+#include "execution/shared_call.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "call/tag.h"
+#include "schedule/contract.h"
+
+namespace goss {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Staging takes a vector over the bus twice, at some 25 GB/s: 20 us of this many bytes, which is about what the
+/// messages take by which ranks share. An estimate: no GPU was there to measure it.
+constexpr std::uint64_t kLeastBytes = 256 << 10;
+
+/// As waitForCopy(): peers' devices need milliseconds.
+constexpr std::chrono::seconds kLongestRead(10);
+
+/// Every rank sends its number to every other.
+std::shared_ptr<const Schedule> meetingOf(const Group& group) {
+  const auto chunks = static_cast<std::uint32_t>(group.size());
+  ScheduleBuilder builder({.collective = Collective::allGather,
+                           .size = group.size(),
+                           .rank = group.rank(),
+                           .partition = Partition::byRank,
+                           .chunk_count = chunks});
+  for (int rank = 0; rank < group.size(); ++rank)
+    if (rank != group.rank()) builder.send(rank, {data(static_cast<std::uint32_t>(group.rank()))});
+  for (int rank = 0; rank < group.size(); ++rank)
+    if (rank != group.rank()) builder.recv(rank, {data(static_cast<std::uint32_t>(rank))});
+  auto schedule = std::make_shared<Schedule>(builder.build("meeting"));
+  // Its messages have the tags of the call that begins: the last one, which schedules do not come to.
+  for (Step& step : schedule->steps)
+    if (step.peer >= 0) step.ordinal = kMaxOrdinals - 1;
+  return schedule;
+}
+
+} // namespace
+
+SharedCall::SharedCall(Operation& operation, const RunEnvironment& environment, RunContext& context)
+    : operation_(operation),
+      environment_(environment),
+      context_(context),
+      meeting_schedule_(meetingOf(environment.group)),
+      meeting_dependents_(dependentsOf(*meeting_schedule_)),
+      meeting_context_(meetingContext()),
+      meeting_(operation, environment, meeting_context_),
+      devices_(static_cast<std::size_t>(environment.group.size())) {
+  meeting_call_.collective = Collective::allGather;
+  meeting_call_.dtype = GOSS_INT32;
+  meeting_call_.count = 1;
+  setUniformShape(meeting_call_, environment.group.size());
+  meeting_context_.input = reinterpret_cast<const std::byte*>(&told_);
+  meeting_context_.output = reinterpret_cast<std::byte*>(devices_.data());
+}
+
+RunContext SharedCall::meetingContext() const {
+  RunContext context;
+  context.schedule = meeting_schedule_.get();
+  context.dependents = &meeting_dependents_;
+  context.call = &meeting_call_;
+  context.signature = context_.signature;
+  context.envelope = context_.envelope;
+  context.binding = 1;
+  return context;
+}
+
+SharedCall::~SharedCall() = default;
+
+bool SharedCall::isFor(const Call& call) {
+  const bool scales = schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM; // Each rank by its own factor.
+  return call.codecs == nullptr && call.phase_of == nullptr && !isAmongNeighbors(call.collective) && !scales &&
+         call.count * call.shape.element_bytes >= kLeastBytes;
+}
+
+void SharedCall::bind(const Call& call, const Plan& plan, std::uint32_t lanes) {
+  meets_ = isFor(call);
+  fragments_ = plan.fragments;
+  lanes_ = lanes;
+}
+
+void SharedCall::begin(std::uint64_t sequence) {
+  device_ = told_ = -1;
+  fragments_left_ = 0;
+  if (!meets_) return;
+  sequence_ = sequence;
+  meeting_context_.outcome = {};
+  if (prepare()) {
+    device_ = told_ = context_.call->device.device;
+    loan_ = collectiveTag(environment_.context, sequence, 0, 0);
+    environment_.lending->lend(loan_);
+  }
+  meeting_.begin(0, sequence, nullptr);
+}
+
+/// Whether this rank can share: then it has got what it needs.
+bool SharedCall::prepare() {
+  const Call& call = *context_.call;
+  if (!call.device.any() || call.device.ordered || call.staged_input) return false;
+  if (!SharedRun::serves(*context_.schedule, call)) return false;
+  const Result<DeviceStation*> station = environment_.devices.station(call.device.device);
+  if (!station.isOk() || !station.value()->computes) return false;
+  if (std::exchange(station_, station.value()) != station.value()) runs_.clear();
+  while (runs_.size() < lanes_) {
+    Result<std::unique_ptr<DeviceEvent>> event = station.value()->device.event();
+    if (!event.isOk()) return false;
+    runs_.push_back(std::make_unique<SharedRun>(operation_, environment_, context_, *station.value(), event.take()));
+  }
+  fragment_of_run_.resize(lanes_);
+  for (std::uint32_t i = 0; i < lanes_; ++i)
+    if (!runs_[i]->prepare(i).isOk()) return false; // There is no memory for scratch.
+  return true;
+}
+
+void SharedCall::advance() {
+  RunOutcome& outcome = context_.outcome;
+  if (!outcome.failure.isOk()) return;
+  if (meeting_.active()) {
+    const Status status = meeting_.advance();
+    if (meeting_context_.outcome.failure.isOk()) meeting_context_.outcome.failure = status;
+    outcome.disagrees = meeting_context_.outcome.disagrees;
+    outcome.theirs = meeting_context_.outcome.theirs;
+    outcome.failure = meeting_context_.outcome.failure;
+    if (outcome.failure.isOk() && !meeting_.active()) decide();
+  }
+  for (std::uint32_t i = 0; fragments_left_ > 0 && i < lanes_; ++i) {
+    SharedRun& run = *runs_[i];
+    while (outcome.failure.isOk() && run.active()) {
+      outcome.failure = run.advance();
+      if (!outcome.failure.isOk() || run.active()) break;
+      if (--fragments_left_ == 0) return end();
+      if (const std::uint32_t next = fragment_of_run_[i] + lanes_; next < fragments_) beginRun(i, next);
+    }
+  }
+}
+
+void SharedCall::decide() {
+  const auto isHere = [this](std::int32_t device) { return device == device_; };
+  if (device_ < 0) return;
+  if (!std::all_of(devices_.begin(), devices_.end(), isHere)) {
+    end();
+    device_ = -1;
+    return;
+  }
+  fragments_left_ = fragments_;
+  for (std::uint32_t i = 0; i < lanes_; ++i)
+    beginRun(i, i);
+}
+
+void SharedCall::beginRun(std::uint32_t lane, std::uint32_t fragment) {
+  fragment_of_run_[lane] = fragment;
+  if (Status status = runs_[lane]->prepare(fragment); !status.isOk())
+    context_.outcome.failure = ofDevice(status, environment_.group, *context_.signature);
+  else
+    runs_[lane]->begin(sequence_, loan_);
+}
+
+/// Of the loan nobody reads any more: the readers have answered, or there were none.
+void SharedCall::end() {
+  for (const auto& run : runs_)
+    run->release();
+  (void)environment_.lending->tryTakeBack(loan_);
+}
+
+bool SharedCall::active() const { return meeting_.active() || fragments_left_ > 0; }
+
+bool SharedCall::isUnderWay() const {
+  return std::any_of(runs_.begin(), runs_.end(), [](const auto& run) { return run->isUnderWay(); });
+}
+
+bool SharedCall::hasCome() const {
+  return std::any_of(runs_.begin(), runs_.end(), [](const auto& run) { return run->hasCome(); });
+}
+
+void SharedCall::withdraw() {
+  meeting_.withdraw();
+  for (const auto& run : runs_)
+    run->withdraw(); // First, or two ranks would wait for each other.
+  fragments_left_ = 0;
+  if (std::exchange(device_, -1) < 0) return;
+  const auto end = Clock::now() + kLongestRead;
+  while (!environment_.lending->tryTakeBack(loan_) && Clock::now() < end)
+    std::this_thread::yield();
+}
+
+void SharedCall::appendWaitingFor(std::vector<int>& ranks) const {
+  meeting_.appendWaitingFor(ranks);
+  for (const auto& run : runs_)
+    run->appendWaitingFor(ranks);
+}
+
+} // namespace goss

@@ -1,0 +1,84 @@
+/// A call of ranks that are threads of one process: finds out whether the buffers of all lie on one GPU, and runs the
+/// call there if they do. Private to lib/execution.
+#ifndef GOSS_LIB_EXECUTION_SHARED_CALL_H_
+#define GOSS_LIB_EXECUTION_SHARED_CALL_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "call/call.h"
+#include "engine/operation.h"
+#include "execution/run.h"
+#include "execution/run_environment.h"
+#include "execution/shared_run.h"
+#include "planner/planner.h"
+#include "platform/thread_safety.h"
+
+namespace goss {
+
+/// Each rank chooses the memory of its buffers by itself, so the ranks of a call that may share tell each other first
+/// on which device they lie. A rank whose buffers do not, or whose call is a part of a stream, says so and goes on at
+/// once: it knows that the call is staged. The others wait until they know. Under the engine's lock.
+class SharedCall {
+ public:
+  /// A part of `operation`. The arguments outlive it; `context` is that of the operation's runs. The environment has
+  /// Lending.
+  SharedCall(Operation& operation, const RunEnvironment& environment, RunContext& context);
+  ~SharedCall();
+
+  /// Whether the ranks of the call meet, as all of them know alike: its vectors are long, it is not compressed, and the
+  /// GPU has kernels for all that it does.
+  static bool isFor(const Call& call);
+  /// For later starts of `call`, of which `lanes` fragments are in flight.
+  void bind(const Call& call, const Plan& plan, std::uint32_t lanes);
+  /// A start of the call begins; those that cannot share stay inactive.
+  void begin(std::uint64_t sequence) GOSS_ON_LOOP;
+  /// Does what can be done. An error is a failure of the call, which is in RunContext::outcome.
+  void advance() GOSS_ON_LOOP;
+  /// Since begin(): whether the call runs on the device, has done so, or may. Then it is not staged.
+  [[nodiscard]] bool mayShare() const { return device_ >= 0; }
+  /// From begin() until nothing is left to do.
+  [[nodiscard]] bool active() const;
+  [[nodiscard]] bool isUnderWay() const;
+  /// Whether advance() would change anything.
+  [[nodiscard]] bool hasCome() const;
+  /// Returns when neither this rank's device reads others' buffers, nor theirs these.
+  void withdraw() GOSS_ON_LOOP;
+  void appendWaitingFor(std::vector<int>& ranks) const;
+
+ private:
+  [[nodiscard]] RunContext meetingContext() const;
+  [[nodiscard]] bool prepare() GOSS_ON_LOOP;
+  void decide() GOSS_ON_LOOP;
+  void beginRun(std::uint32_t lane, std::uint32_t fragment) GOSS_ON_LOOP;
+  void end();
+
+  Operation& operation_;
+  const RunEnvironment& environment_;
+  RunContext& context_;
+
+  // How the ranks tell each other: they gather a number of each.
+  const std::shared_ptr<const Schedule> meeting_schedule_;
+  const std::vector<std::vector<std::uint32_t>> meeting_dependents_;
+  Call meeting_call_;
+  RunContext meeting_context_;
+  Run meeting_;
+  std::int32_t told_ = -1;            ///< What this rank tells: its device, -1: none, it cannot share.
+  std::vector<std::int32_t> devices_; ///< What the ranks tell.
+
+  bool meets_ = false; ///< isFor() the bound call.
+  std::uint32_t fragments_ = 0;
+  std::uint32_t lanes_ = 0;
+  std::uint64_t sequence_ = 0;
+  Tag loan_ = 0;
+  std::int32_t device_ = -1;               ///< -1: the call is staged.
+  const DeviceStation* station_ = nullptr; ///< Of runs_.
+  std::vector<std::unique_ptr<SharedRun>> runs_;
+  std::vector<std::uint32_t> fragment_of_run_;
+  std::uint32_t fragments_left_ = 0;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_EXECUTION_SHARED_CALL_H_
