@@ -7,7 +7,14 @@
 #include "devices/cuda/driver/driver.h"
 #include "gossamer/status.h"
 
+/// Named, not included: bindings/nccl, which uses streams alone, may not see compressors.
+namespace goss::compressors::cuda {
+struct GateKernels;
+} // namespace goss::compressors::cuda
+
 namespace goss::devices::cuda {
+
+using compressors::cuda::GateKernels;
 
 /// Immutable.
 class Context {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "devices/cuda/codec.h"
+#include "devices/cuda/kernels.h"
 #include "devices/cuda/queue.h"
 
 namespace goss::devices::cuda {

@@ -7,8 +7,6 @@
 
 namespace goss::devices::cuda {
 
-using compressors::cuda::GateKernels;
-
 /// Loaded once, and kept. Thread-safe. GOSS_ERR_UNSUPPORTED where it is missing, or of another build.
 const Result<const compressors::cuda::KernelLibrary*>& kernelLibrary();
 

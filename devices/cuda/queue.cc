@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "devices/cuda/kernels.h"
+
 namespace goss::devices::cuda {
 
 namespace {

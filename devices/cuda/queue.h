@@ -6,7 +6,6 @@
 #include <span>
 
 #include "devices/cuda/context.h"
-#include "devices/cuda/kernels.h"
 #include "gossamer/device.h"
 
 namespace goss::devices::cuda {
