@@ -55,8 +55,11 @@ constexpr std::size_t kFewSimulated = 16;
 constexpr std::uint32_t kStepsForEstimate = 600;
 constexpr double kFarOff = 1.25;
 /// Of candidates that formulas price over links of two levels, the most promising are simulated in so many steps, and
-/// among so many ranks: making the schedules of more takes longer than all formulas.
+/// among so many ranks: making the schedules of more takes longer than all formulas. A long call is worth more of them:
+/// so many for each second that it takes, for up to so many seconds, which is a twentieth of its time.
 constexpr std::uint64_t kStepsOfNear = 6'000;
+constexpr double kStepsASecond = 50'000;
+constexpr double kMostSeconds = 2;
 constexpr int kRanksOfNear = 256;
 /// Where one rank stands for all, the prices of more steps follow from so many ranks, a half and a quarter of them.
 constexpr std::uint64_t kMaxStepsOfOne = 1'200;
@@ -139,12 +142,15 @@ class Search {
     for (std::size_t i = 0; i < variants.size(); ++i) {
       if (priced[i] || price(variants[i])) found.push_back(std::move(variants[i]));
     }
-    if (over_levels && size_ <= kRanksOfNear) simulateNear(found);
+    if (over_levels && size_ <= kRanksOfNear) simulateNear(found, least_s);
     return found;
   }
 
-  /// Simulates those that may be the cheapest, the most promising first, as far as that takes few steps.
-  void simulateNear(std::vector<Candidate>& found) {
+  /// Simulates those that may be the cheapest, the most promising first, as far as that takes few steps for a call of
+  /// `call_s` seconds.
+  void simulateNear(std::vector<Candidate>& found, double call_s) {
+    const auto worth = static_cast<std::uint64_t>(kStepsASecond * std::min(call_s, kMostSeconds));
+    const std::uint64_t most = std::max(kStepsOfNear, worth);
     double least_s = std::numeric_limits<double>::infinity();
     const auto before = [](const Candidate& a, const Candidate& b) {
       return a.extrapolated != b.extrapolated ? a.extrapolated : a.price_s < b.price_s;
@@ -153,7 +159,7 @@ class Search {
       Candidate& next = *std::min_element(found.begin(), found.end(), before);
       if (!next.extrapolated || next.price_s > kFarOff * least_s) return;
       const std::uint64_t steps = expectedSteps(next) * std::min(next.fragments, kWindow);
-      if (spent_ + steps > kStepsOfNear || !simulateWhole(next)) return;
+      if (spent_ + steps > most || !simulateWhole(next)) return;
       least_s = std::min(least_s, next.price_s);
     }
   }
@@ -502,18 +508,23 @@ class Search {
   }
 
   /// The numbers of ranks from whose prices that of all is extrapolated: in fewer groups where ranks are
-  /// interchangeable, else in as many groups of fewer ranks.
-  [[nodiscard]] std::vector<int> smallerSizes(const Candidate& candidate) const {
-    if (!uniform_ || effort_ != Effort::choose)
-      return halvedRanks(question_, candidate, size_, max_steps_ / 2, !uniform_);
-    const int most = simulatedRanks(candidate) == 1 ? kRanksOfOne : mostForEstimate(candidate);
-    return fewerRanks(question_, candidate, size_, most);
+  /// interchangeable, else in as many groups of fewer ranks, unless `keeps_groups` becomes false: groups are too small.
+  [[nodiscard]] std::vector<int> smallerSizes(const Candidate& candidate, bool& keeps_groups) const {
+    keeps_groups = !uniform_;
+    if (uniform_ && effort_ == Effort::choose) {
+      const int most = simulatedRanks(candidate) == 1 ? kRanksOfOne : mostForEstimate(candidate);
+      return fewerRanks(question_, candidate, size_, most);
+    }
+    std::vector<int> sizes = halvedRanks(question_, candidate, size_, max_steps_ / 2, keeps_groups);
+    if (uniform_ || sizes.size() == 3) return sizes;
+    keeps_groups = false;
+    return halvedRanks(question_, candidate, size_, max_steps_, false);
   }
 
   /// Prices the candidate by so many ranks that stand for all. False: it cannot be.
-  bool priceSome(const Question& question, int size, Candidate& candidate) {
+  bool priceSome(const Question& question, int size, bool keeps_groups, Candidate& candidate) {
     candidate.order.clear();
-    if (uniform_) return priceAmong(question, firstRanks(links_, size), candidate);
+    if (!keeps_groups) return priceAmong(question, firstRanks(links_, size), candidate);
     const int groups = candidate.group_size > 0 ? size_ / candidate.group_size : 0;
     candidate = amongSome(candidate, size, size_);
     return priceAmong(question, someRanks(links_, size, groups), candidate);
@@ -521,35 +532,25 @@ class Search {
 
   /// Prices s, s/2 and s/4 ranks, and all ranks as these suggest.
   bool extrapolate(Candidate& candidate) {
-    const std::vector<int> sizes = smallerSizes(candidate);
+    bool keeps_groups = false;
+    const std::vector<int> sizes = smallerSizes(candidate, keeps_groups);
     if (sizes.size() < 3) return false;
     std::array<double, 3> prices_s{};
     Question question = question_;
     question.root = 0;
     for (std::size_t i = 3; i-- > 0;) {
       Candidate smaller = candidate;
-      if (!priceSome(question, sizes[i], smaller)) return false;
+      if (!priceSome(question, sizes[i], keeps_groups, smaller)) return false;
       prices_s[i] = smaller.price_s;
       if (i > 0) continue;
       candidate.least_s = smaller.least_s;
       candidate.most_bytes_sent = smaller.most_bytes_sent;
       candidate.most_messages_sent = smaller.most_messages_sent;
     }
-    candidate.price_s = std::max(extrapolatedPrice(prices_s, sizes[0], size_), leastByLevel(candidate));
+    const double least_s = structure_.levels.has_value() ? form().leastOf(candidate) : 0;
+    candidate.price_s = std::max(extrapolatedPrice(prices_s, sizes[0], size_), least_s);
     candidate.extrapolated = true;
     return true;
-  }
-
-  /// What the busiest port of a node needs, which its ranks share: where fewer ranks of each node stand for all, a flow
-  /// or latencies take the most of the time, and say nothing of a port that all of them fill. 0: it is not known.
-  [[nodiscard]] double leastByLevel(const Candidate& candidate) const {
-    if (!structure_.levels.has_value()) return 0;
-    Question plain = question_;
-    if (question_.compressed)
-      plain.bytes = static_cast<std::uint64_t>(static_cast<double>(plain.bytes) * question_.codec.payload_ratio);
-    plain.compressed = false;
-    Candidate formed = candidate;
-    return ClosedForm(plain, links_, &*structure_.levels).price(formed) ? formed.least_s : 0;
   }
 
   const Question& question_;

@@ -16,7 +16,9 @@ namespace goss {
 
 enum class Effort : std::uint8_t {
   /// Variants that cannot become the cheapest keep their simplest form and its price. Among many ranks whose links are
-  /// alike and short, and whose ports are no faster than a flow, formulas give the prices (planner/closed_form.h).
+  /// alike and short, with ports no faster than a flow, or alike within nodes and between them, formulas give the
+  /// prices
+  /// of plain calls (planner/closed_form.h).
   choose,
   /// Every variant is tuned, for people who compare. The cheapest is the same, or among many ranks costs about as much.
   thorough,

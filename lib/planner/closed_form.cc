@@ -149,13 +149,21 @@ bool ClosedForm::tune(Candidate& candidate) const {
                 : std::min<std::uint64_t>(kMaxFragments, largestMessage(candidate) / kMinFragmentedBytes);
   const auto trialIn = [&](std::uint32_t parts) {
     Candidate trial = inParts(candidate, parts, question_, pair_);
-    price(trial);
-    return std::optional(std::move(trial));
+    return price(trial) ? std::optional(std::move(trial)) : std::nullopt;
   };
   tryParts(candidate, most, trialIn);
   if (!pipelined && streams(question_))
     tryWarmParts(candidate, std::min<std::uint64_t>(kMaxFragments, question_.bytes / kWarmBytes), trialIn);
   return true;
+}
+
+double ClosedForm::leastOf(const Candidate& candidate) const {
+  Question plain = question_;
+  if (plain.compressed)
+    plain.bytes = static_cast<std::uint64_t>(static_cast<double>(plain.bytes) * plain.codec.payload_ratio);
+  plain.compressed = false;
+  Candidate formed = candidate;
+  return ClosedForm(plain, links_, levels_).price(formed) ? formed.least_s : 0;
 }
 
 /// Bytes of the candidate's largest message.

@@ -33,6 +33,9 @@ class ClosedForm {
   bool price(Candidate& candidate) const;
   /// As price(), in the blocks or fragments at which the price is the least.
   bool tune(Candidate& candidate) const;
+  /// What the busiest port of a node needs, which its ranks share; compressed calls as plain ones of their payloads. 0:
+  /// it is not known. Prices of a few ranks of each node do not show it: there a flow or latencies take the most time.
+  [[nodiscard]] double leastOf(const Candidate& candidate) const;
 
  private:
   bool priceAlike(const std::vector<CostRound>& rounds, Candidate& candidate) const;

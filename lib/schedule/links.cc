@@ -140,16 +140,16 @@ void Links::setPrices(const std::vector<int>& kind_of_rank,
     int& free = members[kind][members[kind][0] < 0 ? 0 : 1];
     if (free < 0) free = rank;
   }
-  std::vector<std::uint32_t> table;
-  table.reserve(members.size() * members.size());
-  bool any = false;
+  std::vector<std::uint32_t> table; // Empty as long as all are prices_[0].
   for (std::size_t from = 0; from < members.size(); ++from) {
     for (std::size_t to = 0; to < members.size(); ++to) {
       const int other = members[to][from == to ? 1 : 0];
-      table.push_back(other < 0 ? 0 : indexOf(price_of(members[from][0], other)));
-      any = any || table.back() != 0;
+      const std::uint32_t index = other < 0 ? 0 : indexOf(price_of(members[from][0], other));
+      if (index != 0 && table.empty()) table.assign(members.size() * members.size(), 0);
+      if (index != 0) table[from * members.size() + to] = index;
     }
   }
+  const bool any = !table.empty();
   kinds_ = any ? members.size() : 1;
   kind_of_rank_.assign(kind_of_rank.begin(), any ? kind_of_rank.end() : kind_of_rank.begin());
   price_of_kinds_ = any ? std::move(table) : std::vector<std::uint32_t>();

@@ -174,6 +174,18 @@ TEST_F(LevelsTest, CompressedPricesOfManyRanksCountTheLinksBetweenSites) {
   EXPECT_GE(extrapolated, 1);
 }
 
+// Halved, a node of 8 ranks soon has too few for two levels.
+TEST_F(LevelsTest, CompressedCallsOfManySmallNodesHavePricesOfTwoLevels) {
+  const Links links = hostsOf(std::vector<int>(16, 8));
+  Question question{Collective::allReduce, 0, false, 16 << 20};
+  question.compressed = true;
+  question.codec.payload_ratio = 0.25;
+  for (const std::string_view name : {"hier-direct-direct", "hier-circulant-halving-direct"}) {
+    const std::vector some{catalogue_.find(Collective::allReduce, name)};
+    EXPECT_FALSE(priceCandidates(question, some, links).empty()) << name;
+  }
+}
+
 // Plans cost little more than the best of all, simulated.
 TEST_F(LevelsTest, TheChoiceCostsLittleMoreThanTheCheapest) {
   for (const auto& [name, links] : shapes()) {
