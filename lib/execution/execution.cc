@@ -237,7 +237,7 @@ bool Execution::pollOnLoop() {
   if (!on_board_) {
     const auto has_work = [](const std::unique_ptr<Run>& run)
                               GOSS_ON_LOOP { return run->active() && (run->mayDoCodecWork() || run->hasCome()); };
-    const bool ends = fragments_left_ == 0; // And the caller's stream has not passed the call.
+    const bool ends = hasAll(); // And the caller's stream has not passed the call.
     const bool has_shared = shared_ != nullptr && shared_->hasCome();
     if (!ends && !has_shared && std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
     advanceOnLoop();
@@ -354,7 +354,7 @@ void Execution::advanceOnLoop() {
   }
   if (!failure.isOk()) {
     failOnLoop();
-  } else if (fragments_left_ == 0 && (shared_ == nullptr || !shared_->active())) {
+  } else if (hasAll()) {
     completeWhenLeftOnLoop();
   }
 }
@@ -487,6 +487,8 @@ Status Execution::openStagesOf(DeviceStation& station) {
   return Status::ok();
 }
 
+bool Execution::hasAll() const { return fragments_left_ == 0 && (shared_ == nullptr || !shared_->active()); }
+
 /// A call in its caller's stream ends when that has passed it.
 void Execution::completeWhenLeftOnLoop() {
   if (gate_ != nullptr) {
@@ -510,7 +512,7 @@ void Execution::completeWhenLeftOnLoop() {
 
 bool Execution::waitsForDevice() const {
   if (!stages_.empty() && on_board_) return !passage_.isHere();
-  if (!stages_.empty() && fragments_left_ == 0) return true;
+  if (!stages_.empty() && hasAll()) return true;
   if (shared_ != nullptr && shared_->isUnderWay()) return true;
   return std::any_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<Run>& run) { return run->isUnderWay(); });
 }
