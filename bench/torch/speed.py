@@ -136,7 +136,7 @@ def text_of(seconds):
 
 
 def cell(pair):
-    return f"{text_of(pair['gossamer'])} / {text_of(pair['gloo'])} = **{pair['gloo'] / pair['gossamer']:.2f}**"
+    return f"{text_of(pair['gossamer'])} (**{pair['gloo'] / pair['gossamer']:.2f}**)"
 
 
 def name_of(size):
@@ -147,7 +147,7 @@ def name_of(size):
 
 
 def table(host, lines):
-    rows = ["| Gossamer / Gloo = times as fast | " + " | ".join(f"{ranks} processes" for ranks in host) + " |", "|---" * (1 + len(host)) + "|"]
+    rows = ["| Gossamer (times as fast as Gloo) | " + " | ".join(f"{ranks} processes" for ranks in host) + " |", "|---" * (1 + len(host)) + "|"]
     for size in SIZES:
         rows.append(f"| all-reduce, {name_of(size)} | " + " | ".join(cell(one[str(size)]) for one in host.values()) + " |")
     means = [statistics.geometric_mean([one[str(size)]["gloo"] / one[str(size)]["gossamer"] for size in SIZES]) for one in host.values()]
