@@ -24,19 +24,20 @@ extern "C" {
 /// *links, equal on all ranks, is the text of a link file (docs/formats.md), which GOSS_LINKS and goss_explain take;
 /// free it with goss_free. Comments in it name the links that a third rank relays, rates and long round trips that
 /// varied by more than 30 % while they were measured, and for each shared line what its links had together. Of
-/// `options` (may be NULL) only timeout_ms counts, for each message; a message on a long path may wait until all ranks
-/// there are ready. Errors: as a collective's; the communicator has failed then, because its ranks might plan
-/// differently.
+/// `options` (may be NULL) only timeout_ms counts, for each message; some wait while other ranks measure long paths,
+/// for up to ten seconds, so give more than that where paths are long. Errors: as a collective's; the communicator has
+/// failed then, because its ranks might plan differently.
 GOSS_API goss_status goss_comm_measure_links(goss_comm_t comm, const goss_options* options, char** links);
 
 /// Local, from any thread: which plans of large all-reduces over wide-area links were compared (GOSS_MEASURE,
 /// docs/wan.md), as JSON text: {"compares" (false: never, or no longer), "plans_tried", "plans_adopted" (counters),
 /// "calls": [{"bytes" (of the vector), "started" (calls), "algorithm" (of the last that was planned), "settled" (false:
 /// plans are being compared)}], "trials": the last 256 comparisons, [{"bytes", "call" (the number, from 0 among calls
-/// of these bytes, of the first after the comparison), "tried" (algorithm), "seconds" (median of its calls), "against"
-/// (the algorithm that was in use; perhaps the same, cut or shared out otherwise), "against_seconds", "adopted"}]}. All
-/// ranks say the same, each as soon as rank 0's last decision has arrived. `goss-explain trials FILE` prints it. Free
-/// it with goss_free. Errors: GOSS_ERR_INVALID_ARGUMENT; GOSS_ERR_RESOURCE.
+/// of these bytes, of the first after the comparison), "tried" (algorithm), "seconds" (the
+/// median over ranks of each one's fastest call), "against" (the algorithm that was in use; perhaps the same, cut or
+/// shared out otherwise), "against_seconds" (likewise; perhaps of the first call), "adopted"}]}. All ranks say the
+/// same, each as soon as rank 0's last decision has arrived. `goss-explain trials FILE` prints it. Free it with
+/// goss_free. Errors: GOSS_ERR_INVALID_ARGUMENT; GOSS_ERR_RESOURCE.
 GOSS_API goss_status goss_comm_trials(goss_comm_t comm, char** json);
 
 #ifdef __cplusplus

@@ -17,7 +17,7 @@ struct TrialFinding {
   std::uint64_t call = 0;  ///< The first call, of those with so many bytes, after the comparison.
   std::string tried;
   std::string against; ///< The algorithm of the plan that was in use; perhaps the same, cut or shared out otherwise.
-  double tried_s = 0;  ///< Medians over ranks and calls.
+  double tried_s = 0;  ///< Medians over ranks of each one's least.
   double against_s = 0;
   bool adopted = false; ///< The plan that was tried is in use since then.
 

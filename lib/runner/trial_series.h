@@ -52,7 +52,7 @@ class TrialSeries {
 
   /// The first stretch.
   [[nodiscard]] static Stretch first() { return {}; }
-  /// A comparison that has ended. The times are medians.
+  /// A comparison that has ended. The times are medians over ranks of each one's least.
   struct Comparison {
     TrialPlan tried;
     TrialPlan against; ///< What was in use.
