@@ -28,6 +28,9 @@ constexpr std::uint64_t kStreamedPayloadBytes = 8u << 20;
 /// Calls with device buffers keep so many more fragments in flight, on their way from the device or back.
 constexpr std::uint32_t kFragmentsUnderWay = 2;
 
+/// Whether the ranks' agreement on a shared device, or what follows it, has not ended.
+bool isActive(const std::unique_ptr<SharedCall>& shared) { return shared != nullptr && shared->active(); }
+
 /// Ranks that planned differently (another algorithm or fragment count) must notice it instead of exchanging nonsense.
 std::uint32_t planHash(const Plan& plan, const Call& call) {
   const std::uint64_t codecs = call.codecs != nullptr ? call.codecs->hash ^ call.tensor : 0;
@@ -237,7 +240,7 @@ bool Execution::pollOnLoop() {
   if (!on_board_) {
     const auto has_work = [](const std::unique_ptr<Run>& run)
                               GOSS_ON_LOOP { return run->active() && (run->mayDoCodecWork() || run->hasCome()); };
-    const bool ends = hasAll(); // And the caller's stream has not passed the call.
+    const bool ends = fragments_left_ == 0 && !isActive(shared_); // And the caller's stream has not passed the call.
     const bool has_shared = shared_ != nullptr && shared_->hasCome();
     if (!ends && !has_shared && std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
     advanceOnLoop();
@@ -354,7 +357,7 @@ void Execution::advanceOnLoop() {
   }
   if (!failure.isOk()) {
     failOnLoop();
-  } else if (hasAll()) {
+  } else if (fragments_left_ == 0 && !isActive(shared_)) {
     completeWhenLeftOnLoop();
   }
 }
@@ -487,7 +490,7 @@ Status Execution::openStagesOf(DeviceStation& station) {
   return Status::ok();
 }
 
-bool Execution::hasAll() const { return fragments_left_ == 0 && (shared_ == nullptr || !shared_->active()); }
+bool Execution::hasResultsOnLoop() const { return gate_ != nullptr && fragments_left_ == 0 && !isActive(shared_); }
 
 /// A call in its caller's stream ends when that has passed it.
 void Execution::completeWhenLeftOnLoop() {
@@ -512,7 +515,7 @@ void Execution::completeWhenLeftOnLoop() {
 
 bool Execution::waitsForDevice() const {
   if (!stages_.empty() && on_board_) return !passage_.isHere();
-  if (!stages_.empty() && hasAll()) return true;
+  if (!stages_.empty() && fragments_left_ == 0 && !isActive(shared_)) return true;
   if (shared_ != nullptr && shared_->isUnderWay()) return true;
   return std::any_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<Run>& run) { return run->isUnderWay(); });
 }

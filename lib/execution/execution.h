@@ -74,7 +74,7 @@ class Execution final : public Operation, public StreamOrdered {
   void advanceOnLoop() GOSS_ON_LOOP override;
   bool pollOnLoop() GOSS_ON_LOOP override;
   void lookOnceMoreOnLoop() GOSS_ON_LOOP override;
-  [[nodiscard]] bool hasResultsOnLoop() const GOSS_ON_LOOP override { return gate_ != nullptr && hasAll(); }
+  [[nodiscard]] bool hasResultsOnLoop() const GOSS_ON_LOOP override;
   void withdrawOnLoop() GOSS_ON_LOOP override;
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;
@@ -86,8 +86,6 @@ class Execution final : public Operation, public StreamOrdered {
   Status openStagesOf(DeviceStation& station) GOSS_ON_LOOP;
   void startRunsOnLoop() GOSS_ON_LOOP;
   void completeWhenLeftOnLoop() GOSS_ON_LOOP;
-  /// Whether all fragments are done, and nothing of other ranks' devices is awaited.
-  [[nodiscard]] bool hasAll() const;
   void startOnBoardOnLoop() GOSS_ON_LOOP;
   void passOnLoop(bool has_results) GOSS_ON_LOOP;
   /// What the caller's stream does in the phases of each fragment.
