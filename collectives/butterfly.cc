@@ -41,8 +41,8 @@ std::vector<CostRound> Butterfly::rounds(int group_size) const {
     const int down = group_size - up;
     CostRound round{.part = static_cast<double>(part), .sums = 1};
     round.hops = symmetry_.exclusive_or ? Hops::exchange : Hops::shift;
-    // Of an even number of ranks side by side as many reach others as in a shift by one less where even positions have
-    // their partners above them, and by one more where they have them below.
+    // A node of evenly many consecutive ranks sends as many messages out of itself as in a shift by one less where even
+    // positions have their partners above them, and as in a shift by one more where they have them below.
     round.distance = symmetry_.exclusive_or ? up : up < down ? up - 1 : down + 1;
     rounds.push_back(round);
   }

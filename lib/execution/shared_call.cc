@@ -160,7 +160,7 @@ void SharedCall::beginRun(std::uint32_t lane, std::uint32_t fragment) {
     runs_[lane]->begin(sequence_, loan_);
 }
 
-/// Of the loan nobody reads any more: the readers have answered, or there were none.
+/// Ends the loan. No rank reads it any more: its readers have answered, or it had none.
 void SharedCall::end() {
   for (const auto& run : runs_)
     run->release();

@@ -13,7 +13,7 @@ namespace goss {
 
 namespace {
 
-/// Of calls of Shrink::remind(), one in so many sends at least.
+/// Shrink::remind() sends in at least every so many-th of its calls.
 constexpr unsigned kMaxPause = 4;
 
 } // namespace

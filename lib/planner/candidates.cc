@@ -54,9 +54,9 @@ constexpr std::uint64_t kThoroughStepBudget = 4'000'000;
 constexpr std::size_t kFewSimulated = 16;
 constexpr std::uint32_t kStepsForEstimate = 600;
 constexpr double kFarOff = 1.25;
-/// Of candidates that formulas price over links of two levels, the most promising are simulated in so many steps, and
-/// among so many ranks: making the schedules of more takes longer than all formulas. A long call is worth more of them:
-/// so many for each second that it takes, for up to so many seconds, which is a twentieth of its time.
+/// Over links of two levels formulas price the candidates, and the search then simulates the most promising ones in up
+/// to kStepsOfNear steps, among up to kRanksOfNear ranks: to make the schedules of more takes longer than all formulas.
+/// A long call is worth more steps: kStepsASecond for each second that it takes, up to kMostSeconds.
 constexpr std::uint64_t kStepsOfNear = 6'000;
 constexpr double kStepsASecond = 50'000;
 constexpr double kMostSeconds = 2;

@@ -34,7 +34,7 @@ class LevelForm {
   /// their receives.
   bool add(const CostRound& round, const FragmentedRun& run);
 
-  /// Of all rounds that were added.
+  /// The price of all rounds that were added.
   [[nodiscard]] double price_s(const FragmentedRun& run) const;
   /// What the busiest port or processor needs for all fragments.
   [[nodiscard]] double busy_s(const FragmentedRun& run) const;

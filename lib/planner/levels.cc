@@ -88,7 +88,7 @@ void lookAtPairs(const Links& links, WorstPrice& within, WorstPrice& between) {
   }
 }
 
-/// Of messages at the distances d, 2 d, .. of all ranks: so many ranks of the node send message i out of it.
+/// The number of the node's ranks whose message i leaves the node, where each rank sends to the distances d, 2 d, ..
 int sendersOf(const CostRound& round, const Levels& levels, const Levels::Node& node, int i) {
   const auto far = static_cast<int>(static_cast<std::int64_t>(i) * round.distance % levels.size);
   const int distance = std::min(far, levels.size - far);

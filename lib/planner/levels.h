@@ -43,7 +43,7 @@ struct LinkStructure {
 /// first two are not far apart.
 [[nodiscard]] int commonNodeSize(const schedule::Links& links);
 
-/// Of the messages of a CostRound, those that leave nodes of one kind.
+/// The messages of a CostRound that leave nodes of one kind.
 struct Crossing {
   double messages = 0; ///< Of all ranks of a node: they pass its port, each way.
   double of_rank = 0;  ///< Of the rank that sends most of them.

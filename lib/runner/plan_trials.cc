@@ -367,7 +367,7 @@ TrialFinding PlanTrials::findingOf(const Kind& kind, const TrialSeries::Comparis
 /// Whether the flows of the last stretch were as fast as their plan's pace allows. Rank 0 alone is asked.
 bool PlanTrials::mayBeHeldBack(const Kind& kind) const {
   if (!kind.series.isSettled() || kind.kept == nullptr || kind.kept->pace_bytes_per_s == 0) return false;
-  // What is sent last in each call is acknowledged one round trip later.
+  // The peer acknowledges what a call sends last one round trip later.
   const double waited_s = static_cast<double>(kind.reportsAfter()) * 2 * links_.price(0, 1).latency_s;
   std::vector<double> rates;
   for (const std::optional<Report>& report : kind.reports)
