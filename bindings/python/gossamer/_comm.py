@@ -4,16 +4,16 @@ import atexit
 import collections
 import contextlib
 import ctypes
-import json
 import os
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence, Tuple
 
 from . import _abi, _buffers, _waiting
+from ._codec_state import CodecState
 from ._counters import Counters
 from ._errors import Aborted, Error, InvalidArgument, Timeout, check, error_of, last_error, refuse_copy
-from ._library import library, take_bytes, take_text
+from ._library import library, take_json, take_text
 from ._neighbors import NeighborCollectives
 from ._options import OptionValue, int32, number_of, read
 from ._request import Message, Operation, Request, Watch, groups
@@ -31,7 +31,7 @@ _LONGEST_CLOSE = 10.0  # seconds that close() waits for calls of other threads, 
 Sizes = Optional[Sequence[int]]
 
 
-class Comm(NeighborCollectives):
+class Comm(NeighborCollectives, CodecState):
     """A group of ranks with its own order of operations. ``gossamer.init()`` makes the first one, ``split`` others.
 
     **Calls.** All ranks make the same collective calls in the same order. Each call blocks until its result is in place and
@@ -394,7 +394,7 @@ class Comm(NeighborCollectives):
             check(library.goss_iprobe(self._open(), source, tag, found, message), self._handle)
         return Message(message.source, message.tag, message.bytes) if found.value else None
 
-    # ---- Memory, codecs, links ----
+    # ---- Memory, links ----
 
     def allocate(self, nbytes: int) -> memoryview:
         """Memory that the ranks of this host map, so that messages in it are read in place. ``numpy.frombuffer(it, dtype)`` makes
@@ -414,32 +414,6 @@ class Comm(NeighborCollectives):
                 library.goss_mem_free(self._handle, address)
         self._memory.pop(address, None)
 
-    def codec_state_export(self) -> bytes:
-        """Local. What this rank keeps for codecs with feedback, of all tensors, for a checkpoint."""
-        memory, size = ctypes.c_void_p(), ctypes.c_size_t()
-        with self._lock:
-            check(library.goss_codec_state_export(self._open(), memory, size))
-        return take_bytes(memory, size.value)
-
-    def codec_state_import(self, state: bytes) -> None:
-        """Local, on all ranks or none. Replaces that state by an exported one of the same rank."""
-        with self._lock:
-            check(library.goss_codec_state_import(self._open(), state, len(state)))
-
-    def codec_state_read(self, tensor: int, values: Any) -> None:
-        """Local. Copies what "+ef" keeps of this rank's contributions to a tensor into ``values`` (float32): what encodings of its first
-        elements have lost so far, zeros where nothing is kept."""
-        one = _buffers.on_host(_buffers.writable(values), "values")
-        if one.dtype != _abi.GOSS_FLOAT32:
-            raise TypeError(f"codec_state_read: values are of type {_buffers.NAMES[one.dtype]}; give an array of float32")
-        with self._lock:
-            check(library.goss_codec_state_read(self._open(), tensor, ctypes.cast(one.address, ctypes.POINTER(ctypes.c_float)), one.elements))
-
-    def codec_state_reset(self, tensor: int = 0) -> None:
-        """Local. Forgets what is kept for one tensor; 0: for all."""
-        with self._lock:
-            check(library.goss_codec_state_reset(self._open(), tensor))
-
     def measure_links(self, timeout: Optional[float] = None) -> str:
         """Collective. Measures the links between all ranks for the planner; gives the text of a link file (docs/formats.md)."""
         text = ctypes.c_char_p()
@@ -452,8 +426,7 @@ class Comm(NeighborCollectives):
         text = ctypes.c_char_p()
         with self._lock:
             check(library.goss_comm_trials(self._open(), text))
-        found: Dict[str, Any] = json.loads(take_text(text))
-        return found
+        return take_json(text)  # type: ignore[no-any-return]
 
     # ---- Inside ----
 

@@ -1,11 +1,10 @@
 """What the library knows: plans, codecs, methods."""
 
 import ctypes
-import json
 from typing import Any, Dict, List, Optional
 
 from ._errors import check
-from ._library import library, take_text
+from ._library import library, take_json
 
 __all__ = ["codecs", "explain", "sync_methods", "version"]
 
@@ -26,7 +25,7 @@ def explain(collective: str, ranks: int, nbytes: int, codec: Optional[str] = Non
         check(library.goss_explain(collective.encode(), ranks, nbytes, named, text))
     else:
         check(library.goss_explain_codec(collective.encode(), ranks, nbytes, codec.encode(), named, text))
-    return json.loads(take_text(text))  # type: ignore[no-any-return]
+    return take_json(text)  # type: ignore[no-any-return]
 
 
 def codecs() -> List[Dict[str, str]]:
@@ -34,11 +33,11 @@ def codecs() -> List[Dict[str, str]]:
     an alias. docs/compressors.md says what they do and how they are combined."""
     text = ctypes.c_char_p()
     check(library.goss_codecs(text))
-    return json.loads(take_text(text))  # type: ignore[no-any-return]
+    return take_json(text)  # type: ignore[no-any-return]
 
 
 def sync_methods() -> List[Dict[str, Any]]:
     """All methods of Synchronizer: dictionaries with name, summary, paper, depends_on_time and parameters (key, default, meaning)."""
     text = ctypes.c_char_p()
     check(library.goss_sync_methods(text))
-    return json.loads(take_text(text))  # type: ignore[no-any-return]
+    return take_json(text)  # type: ignore[no-any-return]

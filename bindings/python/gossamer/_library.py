@@ -1,9 +1,10 @@
 """Finds and loads libgossamer.so."""
 
 import ctypes
+import json
 import os
 from ctypes import CDLL
-from typing import List
+from typing import Any, List
 
 from . import _abi
 
@@ -44,6 +45,11 @@ def take_text(text: "ctypes.c_char_p") -> str:
     value = text.value or b""
     library.goss_free(text)
     return value.decode()
+
+
+def take_json(text: "ctypes.c_char_p") -> Any:
+    """What JSON text says that the library has allocated, which is freed."""
+    return json.loads(take_text(text))
 
 
 def take_bytes(memory: "ctypes.c_void_p", size: int) -> bytes:

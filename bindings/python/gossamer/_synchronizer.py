@@ -4,7 +4,6 @@ import atexit
 import contextlib
 import ctypes
 import functools
-import json
 import sys
 import threading
 import traceback
@@ -15,7 +14,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Op
 from . import _abi, _buffers, _waiting
 from ._comm import _LONGEST_CLOSE, Comm
 from ._errors import Aborted, InvalidArgument, Unsupported, check, refuse_copy
-from ._library import library, take_bytes, take_text
+from ._library import library, take_bytes, take_json
 from ._world import init
 
 __all__ = ["SyncCounters", "Synchronizer"]
@@ -192,8 +191,7 @@ class Synchronizer:
         """Local: what ``auto`` runs and has tried, as goss_sync_trials() of sync.h says; empty for other methods."""
         text = ctypes.c_char_p()
         self._short(library.goss_sync_trials, text)
-        found: Dict[str, Any] = json.loads(take_text(text))
-        return found
+        return take_json(text)  # type: ignore[no-any-return]
 
     def gradient_ready(self, index: int) -> None:
         """Local: the gradient of tensor ``index`` is final, so its exchange may begin. torch's autograd tells it by itself."""

@@ -1,12 +1,11 @@
 """Who averages with whom: topologies of gossip, and the neighbours of a rank."""
 
 import ctypes
-import json
 from typing import Any, Dict, List, NamedTuple, Tuple
 
 from . import _abi
 from ._errors import check, refuse_copy
-from ._library import library, take_text
+from ._library import library, take_json
 
 __all__ = ["Neighborhood", "Topology"]
 
@@ -68,4 +67,4 @@ class Topology:
         """Degrees, sums of rows and columns, connectedness, spectral gap, rounds until exact (goss_topology_describe)."""
         text = ctypes.c_char_p()
         check(library.goss_topology_describe(self._handle, text))
-        return json.loads(take_text(text))  # type: ignore[no-any-return]
+        return take_json(text)  # type: ignore[no-any-return]
