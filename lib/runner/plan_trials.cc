@@ -140,13 +140,11 @@ bool PlanTrials::takes(const Call& call) const {
 }
 
 PlanTrials::Kind& PlanTrials::kindOf(std::uint64_t bytes) {
-  std::unique_ptr<Kind>& kind = kinds_[bytes];
-  if (kind == nullptr) {
-    kind = std::make_unique<Kind>(
-        bytes, [this, bytes](const TrialPlan& used) GOSS_ON_LOOP { return propose(*kinds_.at(bytes), used); });
-    enter(*kind, TrialSeries::first());
-  }
-  return *kind;
+  if (const auto known = kinds_.find(bytes); known != kinds_.end()) return *known->second;
+  auto kind = std::make_unique<Kind>(
+      bytes, [this, bytes](const TrialPlan& used) GOSS_ON_LOOP { return propose(*kinds_.at(bytes), used); });
+  enter(*kind, TrialSeries::first());
+  return *kinds_.emplace(bytes, std::move(kind)).first->second;
 }
 
 void PlanTrials::number(Place& place, std::uint64_t bytes) {
@@ -440,7 +438,6 @@ std::string PlanTrials::json() const {
                                  rules_.wanted, record_.tried(), record_.adopted());
   std::string_view comma;
   for (const auto& [bytes, kind] : kinds_) {
-    if (kind == nullptr) continue; // There was no memory for it.
     text += fmt::format(R"({}{{"bytes": {}, "started": {}, "algorithm": "{}", "settled": {}}})",
                         std::exchange(comma, ", "), bytes, kind->started, kind->runs, kind->settled());
   }

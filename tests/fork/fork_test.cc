@@ -180,6 +180,7 @@ std::vector<std::pair<const char*, std::function<goss_status()>>> callsWith(Hand
       {"counters", [=] { return goss_comm_counters(c, &counters); }},
       {"error", [=] { return goss_comm_error(c, nullptr, nullptr); }},
       {"event_fd", [=] { return goss_comm_event_fd(c, &number); }},
+      {"trials", [=] { return goss_comm_trials(c, &text); }},
       {"measure_links", [=] { return goss_comm_measure_links(c, nullptr, &text); }},
       {"mem_alloc", [=] { return goss_mem_alloc(c, 4096, &bytes); }},
       {"mem_free", [=, &h] { return goss_mem_free(c, h.memory); }},

@@ -53,9 +53,11 @@ struct LoopbackTransport::Peer {
 LoopbackTransport::LoopbackTransport(const TransportContext& context) : context_(context) {}
 
 void LoopbackTransport::makePeers() {
+  std::vector<std::unique_ptr<Peer>> made; // All or none.
   for (int rank = 0; rank < context_.size; ++rank) {
-    peers_.push_back(std::make_unique<Peer>(rank, deferred_));
+    made.push_back(std::make_unique<Peer>(rank, deferred_));
   }
+  peers_ = std::move(made);
 }
 
 LoopbackTransport::~LoopbackTransport() {

@@ -119,8 +119,10 @@ ShmTransport::ShmTransport(const TransportContext& context)
       fences_(platform::joinFences()) {}
 
 void ShmTransport::makeSlots() {
+  std::vector<std::unique_ptr<Slot>> made; // All or none.
   for (int rank = 0; rank < context_.size; ++rank)
-    slots_.push_back(std::make_unique<Slot>(rank, optionsOf(*context_.config, fences_), lending_, deferred_));
+    made.push_back(std::make_unique<Slot>(rank, optionsOf(*context_.config, fences_), lending_, deferred_));
+  slots_ = std::move(made);
 }
 
 ShmTransport::~ShmTransport() {
