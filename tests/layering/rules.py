@@ -78,7 +78,7 @@ PYTHON = {
         ("_errors",),
         ("_buffers", "_counters", "_options", "_topology", "_waiting"),
         ("_request",),
-        ("_neighbors",),
+        ("_codec_state", "_neighbors"),
         ("_comm",),
         ("_information", "_world"),
         ("_synchronizer",),
