@@ -4,6 +4,7 @@
 # foreground, with all that they keep in one folder, and end with it, also when it is killed. Skipped where they are not installed
 # (scripts/install-deps does not) or this user is not root.
 set -euo pipefail
+. "$(dirname "$0")/../support/free_port.sh"
 bench=$1
 for program in munged slurmctld slurmd srun; do
   command -v "$program" >/dev/null || [ -x "/usr/sbin/$program" ] || { echo "skipped: $program is not installed"; exit 77; }
@@ -28,13 +29,6 @@ daemon() {
   daemons+=($!)
 }
 
-# free_port: one that nobody listens on, below the range that the system hands out.
-free_port() {
-  local port
-  while port=$((20000 + RANDOM % 12000)); (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
-  echo "$port"
-}
-
 mkdir -m 700 "$work/munge" "$work/state" "$work/spool"
 chmod 755 "$work"
 head -c 1024 /dev/urandom >"$work/munge/key"
@@ -46,8 +40,8 @@ host=$(hostname -s)
 cat >"$work/slurm.conf" <<END
 ClusterName=goss
 SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=$(free_port)
-SlurmdPort=$(free_port)
+SlurmctldPort=$(free_ports)
+SlurmdPort=$(free_ports)
 SlurmUser=root
 AuthInfo=socket=$work/munge.socket
 StateSaveLocation=$work/state

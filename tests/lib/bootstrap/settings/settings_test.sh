@@ -2,32 +2,17 @@
 # What a setting makes impossible is said at once, on all ranks, with its name and its cause.
 #   settings_test.sh PATH_OF_example_torchrun_style
 set -uo pipefail
+. "$(dirname "$0")/../../../support/free_port.sh"
 program=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 passed=0
 failed=0
 
-# Two neighbouring ports that nobody listens on just now.
-ports() {
-  /usr/bin/python3 - <<'P'
-import socket
-while True:
-    a, b = socket.socket(), socket.socket()
-    a.bind(("127.0.0.1", 0))
-    try:
-        b.bind(("127.0.0.1", a.getsockname()[1] + 1))
-    except OSError:
-        continue
-    print(a.getsockname()[1])
-    break
-P
-}
-
 # run [NAME=VALUE of rank 2...]: three ranks on this host, whose output goes to $scratch/RANK; how long they took to $took.
 run() {
   local pids=() pid rank begun=$SECONDS
-  port=$(ports)
+  port=$(free_ports)
   for rank in 0 1 2; do
     RANK=$rank WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
       timeout 50 env $([ "$rank" != 2 ] || printf '%s ' "$@") "$program" >"$scratch/$rank" 2>&1 &
@@ -57,7 +42,7 @@ says "0 1" 'rank 2 cannot be reached: tcp could not be opened: GOSS_INTERFACE: n
 
 # One port for three ranks that listen on it.
 export GOSS_TRANSPORT=tcp
-GOSS_PORT_RANGE=$(($(ports) + 1))
+GOSS_PORT_RANGE=$(free_ports)
 export GOSS_PORT_RANGE=$GOSS_PORT_RANGE-$GOSS_PORT_RANGE
 run
 cat "$scratch"/[0-2] | grep -qE 'cannot be reached: tcp could not be opened: .*[pP]ort' && passed=$((passed + 1)) ||
