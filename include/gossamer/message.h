@@ -44,6 +44,9 @@ class SendOperation {
   /// Advice: from now on at most so many bytes a second leave for this peer, evenly spaced, because other ranks share
   /// the path; 0: as many as the path carries. A few short messages with 0 do not lift an earlier limit.
   std::uint64_t pace_bytes_per_s = 0;
+  /// Advice: the receiver stores the bytes, does not reduce or pass them on while others are on their way, and gains
+  /// nothing from having the first before the last. Shared memory then copies them once, where it may.
+  bool is_stored_whole = false;
   ReplyRequest reply; ///< Where the peer may write its reply; read only by transports with SharedRegions.
   TransportHook hook;
 

@@ -318,6 +318,7 @@ void Run::resolve() {
     if (sends_[i]) {
       sends_[i]->pieces = pieces;
       sends_[i]->bytes = total;
+      sends_[i]->is_stored_whole = context_.stores_whole;
     } else {
       recvs_[i]->pieces = pieces;
       recvs_[i]->capacity = total;

@@ -47,6 +47,7 @@ struct RunContext {
   std::uint64_t draw = 0;                     ///< For compressed calls: the operation's number in random streams.
   std::uint64_t pace_bytes_per_s = 0;         ///< Pace to each peer.
   bool streams = false;                       ///< The result is larger than the caches.
+  bool stores_whole = false;                  ///< Ranks do nothing with what they receive but store it in host memory.
   std::uint64_t binding = 0;                  ///< Changes whenever slots may lie elsewhere.
   CodecWork* codec = nullptr;                 ///< For compressed calls; all runs of the execution share it.
   const EdgeCodec* edge = nullptr;            ///< Null: no step runs on the device.

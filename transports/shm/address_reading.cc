@@ -27,9 +27,9 @@ double fastest_s(Move move) {
 
 } // namespace
 
-bool readsAddresses(const Segment& segment, int process, CrossMemory wish) {
+AddressReading tryAddresses(const Segment& segment, int process, CrossMemory wish) {
   const std::uint64_t theirs = segment.theirSide().segment_at.load(std::memory_order_acquire);
-  if (wish == CrossMemory::never || process <= 0 || theirs == 0) return false;
+  if (wish == CrossMemory::never || process <= 0 || theirs == 0) return AddressReading::none;
   // The other side wrote the segment's address into the segment itself: memory read at that address must say the same.
   std::uint64_t seen = 0;
   const auto offset = reinterpret_cast<const std::byte*>(&segment.theirSide().segment_at) -
@@ -38,9 +38,9 @@ bool readsAddresses(const Segment& segment, int process, CrossMemory wish) {
   if (platform::readProcess(process, theirs + static_cast<std::uint64_t>(offset), sizeof seen, {&word, 1}) !=
           static_cast<std::ptrdiff_t>(sizeof seen) ||
       seen != theirs) {
-    return false;
+    return AddressReading::none;
   }
-  if (wish == CrossMemory::always) return true;
+  if (wish == CrossMemory::always) return AddressReading::all;
   auto room = std::make_unique<std::byte[]>(kTrialBytes);
   const iovec to{room.get(), kTrialBytes};
   bool works = true;
@@ -50,7 +50,11 @@ bool readsAddresses(const Segment& segment, int process, CrossMemory wish) {
   });
   const auto* mapped = reinterpret_cast<const std::byte*>(&segment.control()) + Segment::kTrialOffset;
   const double copy_s = fastest_s([&] { std::memcpy(room.get(), mapped, kTrialBytes); });
-  return works && read_s < 2 * copy_s;
+  if (!works) return AddressReading::none;
+  // The copy had its source in the nearest cache. What the ring brings comes out of another one, and what is only
+  // stored is copied twice by it.
+  if (read_s < 2 * copy_s) return AddressReading::all;
+  return read_s < 6 * copy_s ? AddressReading::stored : AddressReading::none;
 }
 
 } // namespace goss::transports::shm

@@ -3,10 +3,12 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
 #include "platform/clock.h"
+#include "platform/memory/cross_memory.h"
 #include "transports/shm/packet.h"
 
 namespace goss::transports::shm {
@@ -16,6 +18,8 @@ namespace {
 /// How long the sender waits for a window, which takes the peer a tenth of a millisecond unless its process is stopped
 /// in the middle.
 constexpr std::chrono::milliseconds kWindow(50);
+
+static_assert(kMaxDirectPieces <= platform::kMaxProbed);
 
 bool isOver(DirectState state) { return state == DirectState::done || state == DirectState::replied; }
 
@@ -84,14 +88,17 @@ bool DirectSender::describe(const SendOperation& operation) {
     describeReply(operation);
     return true;
   }
-  if (their_side_->reads_addresses.load(std::memory_order_relaxed) == 0) return false;
+  const AddressReading reads = their_side_->reads_addresses.load(std::memory_order_relaxed);
+  if (reads == AddressReading::none || (reads == AddressReading::stored && !operation.is_stored_whole)) return false;
   message_.piece_count = 0;
+  std::array<iovec, kMaxDirectPieces> pieces;
   for (const iovec& piece : operation.pieces) {
     if (piece.iov_len == 0) continue;
+    pieces[message_.piece_count] = piece;
     message_.pieces[message_.piece_count++] = {kAddressSpace, reinterpret_cast<std::uintptr_t>(piece.iov_base),
                                                piece.iov_len};
   }
-  return true;
+  return platform::isReadableByOthers({pieces.data(), message_.piece_count});
 }
 
 void DirectSender::describeReply(const SendOperation& operation) {

@@ -55,9 +55,8 @@ void Peer::greet() {
   if (greeted_) return;
   greeted_ = true;
   // The other side has mapped the segment, and said at which address.
-  if (readsAddresses(segment_, processOf(socket_.get()), options_.addresses)) {
-    segment_.mySide().reads_addresses.store(1, std::memory_order_relaxed);
-  }
+  segment_.mySide().reads_addresses.store(tryAddresses(segment_, processOf(socket_.get()), options_.addresses),
+                                          std::memory_order_relaxed);
 }
 
 bool Peer::hear() {

@@ -27,6 +27,9 @@ inline constexpr std::uint32_t kWakeForRoom = 2;
 inline constexpr std::uint32_t kLeaves = 1;
 inline constexpr std::uint32_t kGivesUp = 2;
 
+/// Which messages in ordinary memory are read in the sender's address space. stored: those of is_stored_whole.
+enum class AddressReading : std::uint32_t { none = 0, stored = 1, all = 2 };
+
 struct alignas(64) DirectSlot {
   std::atomic<DirectState> state;
 };
@@ -34,9 +37,8 @@ struct alignas(64) DirectSlot {
 /// The state that one side publishes.
 struct SideControl {
   alignas(128) std::atomic<std::uint32_t> sleeping;
-  std::atomic<std::uint32_t> goodbye; ///< Why it closes: kLeaves, kGivesUp; 0 when its process ends.
-  /// 1: it can read the other side's address space and wants such messages.
-  std::atomic<std::uint32_t> reads_addresses;
+  std::atomic<std::uint32_t> goodbye;          ///< Why it closes: kLeaves, kGivesUp; 0 when its process ends.
+  std::atomic<AddressReading> reads_addresses; ///< Which messages in the other side's address space it reads there.
   /// Address at which it has mapped the segment; for testing reads_addresses.
   std::atomic<std::uint64_t> segment_at;
   /// 1: before it sleeps it passes a fence in all processes (platform/fence.h).

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gossamer/config.h"
+#include "platform/memory/cross_memory.h"
 #include "platform/memory/shared_pages.h"
 #include "tests/transports/shm/whole_send.h"
 #include "transports/shm/direct.h"
@@ -251,6 +252,35 @@ TEST_F(ShmDirect, AMessageOutOfTheAddressSpaceIsReadThere) {
   drive(300);
   EXPECT_EQ(recv.completions, 1);
   EXPECT_EQ(recv.wrong, 0);
+  EXPECT_EQ(send.completions, 1);
+}
+
+/// A page of this process that a driver has mapped, as of a device: other processes cannot read it. Null: there is
+/// none.
+const std::byte* pageOfADriver() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("[vvar]") != std::string::npos)
+      return reinterpret_cast<const std::byte*>(std::stoull(line, nullptr, 16));
+  return nullptr;
+}
+
+TEST_F(ShmDirect, MemoryThatOthersCannotReadIsCopied) {
+  constexpr std::size_t kPage = 4096;
+  std::byte* page = const_cast<std::byte*>(pageOfADriver()); // It is only read, but iovec has no const.
+  if (page == nullptr) GTEST_SKIP() << "this kernel maps no page into every process";
+  const iovec piece{page, kPage};
+  EXPECT_FALSE(platform::isReadableByOthers({&piece, 1}));
+  config_.shm_path = "addresses";
+  config_.shm_direct_bytes = kPage;
+  meet();
+  WholeSend send(page, kPage);
+  if (from().send(send)) ++send.completions;
+  Recv recv(kPage);
+  to().recv(recv);
+  drive(50);
+  EXPECT_EQ(recv.completions, 1);
+  EXPECT_TRUE(recv.status.isOk()) << recv.status.text();
   EXPECT_EQ(send.completions, 1);
 }
 
