@@ -53,7 +53,9 @@ Carried carriedBy(int fd) {
   socklen_t size = sizeof info;
   const bool told = ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
                     size >= offsetof(tcp_info, tcpi_busy_time) + sizeof info.tcpi_busy_time;
-  return told ? Carried{info.tcpi_bytes_acked, 1e-6 * static_cast<double>(info.tcpi_busy_time)} : Carried();
+  if (!told) return {};
+  return {info.tcpi_bytes_acked, 1e-6 * static_cast<double>(info.tcpi_busy_time),
+          static_cast<double>(info.tcpi_delivery_rate)};
 }
 
 } // namespace goss::platform

@@ -40,6 +40,10 @@ constexpr double kSharedLine = 1.6;
 constexpr double kOwnLines = 0.85;
 constexpr double kNoOthers = 1.8;
 constexpr double kOwnPaths = 3;
+/// One of three flows is so many times slower than lines would let it be, where paths limit them. Packets that are
+/// lost, and what flows find in a short time, make up to a quarter of them as slow.
+constexpr double kLimitedByPath = 1.8;
+constexpr int kOneOfSoMany = 3;
 /// A port rate of so many times the links' sum does not limit them.
 constexpr double kRoomyPort = 2;
 
@@ -69,8 +73,10 @@ Result<MeasuredLink> measure(Communicator& communicator, int peer, const RoundTr
   Result<std::vector<SteadyRate>> rates =
       LinkStream(communicator, {{peer, round_trip_s}}, alone_s, true, kAloneTag, timeout_ms).run();
   if (!rates.isOk()) return rates.status();
-  link.bandwidth_bytes_per_s = link.alone_bytes_per_s = rates.value().front().bytes_per_s;
-  link.spread = rates.value().front().spread;
+  const SteadyRate& rate = rates.value().front();
+  link.bandwidth_bytes_per_s = link.alone_bytes_per_s =
+      rate.seen_bytes_per_s > 0 ? rate.seen_bytes_per_s : rate.bytes_per_s;
+  link.spread = rate.spread;
   return link;
 }
 
@@ -114,7 +120,11 @@ Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& li
     link.together_bytes_per_s = rate.bytes_per_s;
     link.together_spread = rate.spread;
     if (link.alone_bytes_per_s <= 0) link.spread = rate.spread;
-    link.bandwidth_bytes_per_s = std::max(link.alone_bytes_per_s, rate.bytes_per_s);
+    if (rate.seen_bytes_per_s <= 0) {
+      link.bandwidth_bytes_per_s = std::max(link.alone_bytes_per_s, rate.bytes_per_s);
+    } else if (link.alone_bytes_per_s <= 0) {
+      link.bandwidth_bytes_per_s = rate.seen_bytes_per_s;
+    }
   }
   return Status::ok();
 }
@@ -156,6 +166,32 @@ double portRate(const std::vector<MeasuredLink>& links, const schedule::Links& b
   return most;
 }
 
+/// Whether paths between ranks, not the ranks' lines, limit what flows carry: were each as fast as the slower of two
+/// lines, and lines as fast as the fastest flow that uses them, many would be far faster than they are.
+bool pathsLimit(const std::vector<MeasuredLink>& links, int size) {
+  std::vector<double> up(static_cast<std::size_t>(size));
+  std::vector<double> down(up);
+  const auto forEach = [&](const auto& use) {
+    for (int from = 0; from < size; ++from) {
+      for (int to = 0; to < size; ++to) {
+        const double alone = linkOf(links, size, from, to).alone_bytes_per_s;
+        if (alone > 0) use(alone, up[static_cast<std::size_t>(from)], down[static_cast<std::size_t>(to)]);
+      }
+    }
+  };
+  forEach([](double alone, double& out, double& in) {
+    out = std::max(out, alone);
+    in = std::max(in, alone);
+  });
+  int slow = 0;
+  int all = 0;
+  forEach([&](double alone, double out, double in) {
+    ++all;
+    if (std::min(out, in) >= kLimitedByPath * alone) ++slow;
+  });
+  return all > 0 && slow * kOneOfSoMany >= all;
+}
+
 /// Rates of the links out of a rank, or into it. `together` is 0 where it is not known what all links carry at once, or
 /// none of them was measured alone.
 struct Line {
@@ -165,10 +201,12 @@ struct Line {
   double left = 0; ///< What links that were measured alone, and are far away, carry together, over what they do alone.
   double spread = 0; ///< How much `together` varied at most while it was measured, over itself.
   bool whole = true; ///< All links were measured alone.
+  bool paths_limit = false;
 };
 
 Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up) {
   Line line;
+  line.paths_limit = pathsLimit(links, size);
   bool known = size > 2;
   double together = 0;
   double alone = 0;
@@ -198,7 +236,7 @@ bool hasOneLink(const Line& line) { return line.whole && line.alone <= kNoOthers
 
 /// Whether the links share one line, which was full.
 bool isShared(const Line& line) {
-  return line.together > 0 && !hasOneLink(line) && line.left <= kFullLine &&
+  return !line.paths_limit && line.together > 0 && !hasOneLink(line) && line.left <= kFullLine &&
          line.together <= kSharedLine * line.fastest;
 }
 
@@ -208,7 +246,7 @@ double portOf(const Line& line, bool own_paths) {
   if (line.together <= 0) return 0;
   if (isShared(line)) return std::max(line.together, line.fastest);
   const bool own = hasOneLink(line) || line.left >= kOwnLines;
-  return own && own_paths ? kRoomyPort * line.alone : 0;
+  return line.paths_limit || (own && own_paths) ? kRoomyPort * line.alone : 0;
 }
 
 bool haveOwnPaths(const std::vector<MeasuredLink>& links) {
@@ -239,9 +277,11 @@ double equalLines(const std::vector<MeasuredLink>& links, int size) {
       fastest.push_back(line.fastest);
       middle.fastest = std::max(middle.fastest, line.fastest);
       middle.whole = middle.whole && line.whole;
+      middle.paths_limit = line.paths_limit;
     }
   }
-  if (!base::areNearMedian(together, kAlikeTogether)) return 0;
+  // Where packets get lost, flows together leave much of a line idle; alone, one of them has filled it.
+  if (!base::areNearMedian(together, kAlikeTogether) && !base::areNearMedian(fastest, kAlikeTogether)) return 0;
   middle.together = base::upperMedian(together);
   middle.alone = base::upperMedian(alone);
   middle.left = base::upperMedian(left);

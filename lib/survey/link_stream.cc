@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/median.h"
 #include "base/wire.h"
 #include "communicator/wait.h"
 #include "world/world.h"
@@ -39,8 +40,10 @@ constexpr std::size_t kMaxSends = 2;
 /// last round trip: TCP doubles its speed at the beginning.
 constexpr std::uint64_t kFirstWindowBytes = 32 << 10;
 constexpr double kWindowGrowth = 2.5;
-/// A peer from which so much has arrived is told so by an empty chunk, where no other chunk is sent to it.
+/// A peer from which so much has arrived is told so by a short chunk, where no other chunk is sent to it.
 constexpr std::uint64_t kMinNewsBytes = 8 << 10;
+constexpr std::size_t kNewsBytes = 16;
+constexpr std::size_t kLastBytes = 8; ///< No other chunk is so short.
 /// The bit of a chunk's first word that says that the rate has settled; the others count bytes.
 constexpr std::uint64_t kSettledBit = std::uint64_t{1} << 63;
 
@@ -69,14 +72,14 @@ SteadyRate rateInParts(const Arrivals& flow, double from_s, double to_s, std::si
   std::sort(rates.begin(), rates.end());
   const double taken = rates[kParts - 1 - less];
   // In a line so slow that hardly anything arrived in time.
-  if (taken <= 0) return {std::max(wholeRate(flow), 1.0), 1};
-  return {taken, (rates[kParts - 2] - rates[1]) / taken};
+  if (taken <= 0) return {std::max(wholeRate(flow), 1.0), 0, 1};
+  return {taken, 0, (rates[kParts - 2] - rates[1]) / taken};
 }
 
 } // namespace
 
 SteadyRate rateAlone(const Arrivals& flow, double round_trip_s) {
-  if (flow.at_s.empty()) return {1, 1};
+  if (flow.at_s.empty()) return {1, 0, 1};
   const double begin_s = flow.at_s.front() + kRoundTripsToFindSpeed * round_trip_s;
   const double end_s = flow.at_s.back();
   return rateInParts(flow, std::min(begin_s, (flow.at_s.front() + end_s) / 2), end_s, 1);
@@ -92,6 +95,24 @@ std::vector<SteadyRate> ratesTogether(const std::vector<const Arrivals*>& flows,
   for (const Arrivals* flow : flows)
     rates.push_back(rateInParts(*flow, kWarmUp * span_s, end_s, kParts / 2 - 1));
   return rates;
+}
+
+double rateSeenAlone(const SeenRates& seen) {
+  if (seen.bytes_per_s.empty()) return 0;
+  std::vector<double> rates = seen.bytes_per_s;
+  const std::size_t at = rates.size() - 1 - rates.size() / 20;
+  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(at), rates.end());
+  return rates[at];
+}
+
+double rateSeenTogether(const SeenRates& seen, double span_s) {
+  std::vector<double> rates;
+  for (std::size_t i = 1; i <= kParts; ++i) {
+    const double at_s = span_s * (kWarmUp + (1 - kWarmUp) * static_cast<double>(i) / kParts);
+    const auto after = std::upper_bound(seen.at_s.begin(), seen.at_s.end(), at_s) - seen.at_s.begin();
+    rates.push_back(after == 0 ? 0 : seen.bytes_per_s[static_cast<std::size_t>(after) - 1]);
+  }
+  return base::upperMedian(rates);
 }
 
 bool hasSettled(const Arrivals& flow, double round_trip_s, double now_s) {
@@ -139,6 +160,8 @@ Result<std::vector<SteadyRate>> LinkStream::exchange() {
     for (Flow& flow : flows_)
       if (Status status = pump(flow); !status.isOk()) return status;
     if (Status status = awaitOne(); !status.isOk()) return status;
+    for (Flow& flow : flows_)
+      if (!isNear(flow) && !flow.said_last) look(flow);
   }
   return rates();
 }
@@ -151,11 +174,27 @@ bool LinkStream::isOver() const {
 }
 
 std::vector<SteadyRate> LinkStream::rates() const {
-  if (alone_) return {rateAlone(flows_.front().arrivals, flows_.front().peer.round_trip_s)};
-  std::vector<const Arrivals*> all;
-  for (const Flow& flow : flows_)
-    all.push_back(&flow.arrivals);
-  return ratesTogether(all, span_s_);
+  std::vector<SteadyRate> rates;
+  if (alone_) {
+    rates = {rateAlone(flows_.front().arrivals, flows_.front().peer.round_trip_s)};
+  } else {
+    std::vector<const Arrivals*> all;
+    for (const Flow& flow : flows_)
+      all.push_back(&flow.arrivals);
+    rates = ratesTogether(all, span_s_);
+  }
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    rates[i].seen_bytes_per_s = flows_[i].seen_bytes_per_s;
+  return rates;
+}
+
+/// Asks the system how fast this rank's bytes arrive at the peer.
+void LinkStream::look(Flow& flow) {
+  const Engine::Lock lock = communicator_.engine().enter();
+  const double rate = communicator_.mesh().pathUse(communicator_.group().worldRank(flow.peer.rank)).rate_bytes_per_s;
+  if (rate <= 0 || (!flow.seen.bytes_per_s.empty() && flow.seen.bytes_per_s.back() == rate)) return;
+  flow.seen.bytes_per_s.push_back(rate);
+  flow.seen.at_s.push_back(now_s());
 }
 
 std::uint64_t LinkStream::recentBytes(const Flow& flow) const {
@@ -180,8 +219,8 @@ bool LinkStream::timeIsOver(Flow& flow) const {
   return flow.settled && flow.peer_settled;
 }
 
-/// Sends chunks while they are allowed, and the last one, without bytes, when the time of this rank or of the peer is
-/// over, after which the peer does not report arrivals.
+/// Sends chunks while they are allowed, and the last one when the time of this rank or of the peer is over, after which
+/// the peer does not report arrivals.
 Status LinkStream::pump(Flow& flow) {
   for (Send& place : flow.sends) {
     if (flow.said_last || place.operation != nullptr) continue;
@@ -189,11 +228,12 @@ Status LinkStream::pump(Flow& flow) {
     const auto window = static_cast<std::uint64_t>(kWindowGrowth * static_cast<double>(recent));
     std::size_t bytes = chunkBytes(flow, recent);
     if (flow.data == nullptr || timeIsOver(flow)) {
-      bytes = 0;
       flow.said_last = true;
-    } else if (!isNear(flow) && flow.sent_bytes - flow.taken_bytes >= std::max(window, kFirstWindowBytes)) {
+      return sendLast(flow, place);
+    }
+    if (!isNear(flow) && flow.sent_bytes - flow.taken_bytes >= std::max(window, kFirstWindowBytes)) {
       if (flow.arrived_bytes - flow.told_bytes < kMinNewsBytes) continue;
-      bytes = sizeof flow.told_bytes;
+      bytes = kNewsBytes;
     }
     if (Status status = send(flow, place, bytes); !status.isOk()) return status;
   }
@@ -221,7 +261,10 @@ Status LinkStream::awaitOne() {
 Status LinkStream::arrived(Flow& flow, std::uint64_t bytes) {
   const double at_s = now_s();
   if (!std::exchange(flow.heard, true)) flow.heard_at_s = at_s;
-  if (bytes == 0) return Status::ok();
+  if (bytes == kLastBytes) {
+    flow.seen_bytes_per_s = static_cast<double>(base::loadLittleEndian<std::uint64_t>(flow.scratch.data()));
+    return Status::ok();
+  }
   const auto told = base::loadLittleEndian<std::uint64_t>(flow.scratch.data());
   flow.peer_settled = (told & kSettledBit) != 0;
   // A count of more than was sent comes from a broken peer.
@@ -248,6 +291,12 @@ Status LinkStream::send(Flow& flow, Send& place, std::size_t bytes) {
   base::storeLittleEndian(place.chunk.data(), flow.told_bytes | (flow.settled ? kSettledBit : 0));
   flow.sent_bytes += bytes;
   return start(place.operation, {true, place.chunk.data(), bytes, GOSS_UINT8, flow.peer.rank, tag_, timeout_ms_});
+}
+
+Status LinkStream::sendLast(Flow& flow, Send& place) {
+  const double seen = alone_ ? rateSeenAlone(flow.seen) : rateSeenTogether(flow.seen, span_s_);
+  base::storeLittleEndian(place.chunk.data(), static_cast<std::uint64_t>(seen));
+  return start(place.operation, {true, place.chunk.data(), kLastBytes, GOSS_UINT8, flow.peer.rank, tag_, timeout_ms_});
 }
 
 Status LinkStream::receive(Flow& flow) {

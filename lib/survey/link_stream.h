@@ -21,10 +21,18 @@ struct Arrivals {
   std::vector<double> at_s;
 };
 
+/// Rates of a flow as the sender's system has seen them (PathUse::rate_bytes_per_s), one after another, and since when.
+/// Lost packets, which hold up the bytes behind them, and what programs do have no part in them.
+struct SeenRates {
+  std::vector<double> bytes_per_s;
+  std::vector<double> at_s;
+};
+
 /// A measured rate in bytes per second, and its confidence.
 struct SteadyRate {
-  double bytes_per_s = 0; ///< > 0.
-  double spread = 0;      ///< Highest less lowest rate in parts of the time, over the rate; but for one of each.
+  double bytes_per_s = 0;      ///< > 0.
+  double seen_bytes_per_s = 0; ///< By the sender's system; 0: it does not tell, or the path is short.
+  double spread = 0;           ///< Highest less lowest rate in parts of the time, over the rate; but for one of each.
 };
 
 /// The rate of a flow that was alone, after the first round trips, which TCP needs to find its speed: the highest but
@@ -36,6 +44,14 @@ struct SteadyRate {
 /// a fast flow says nothing of a slow one. A rate is the upper median over parts of the time.
 [[nodiscard]] std::vector<SteadyRate> ratesTogether(const std::vector<const Arrivals*>& flows, double span_s);
 
+/// The rate of a flow that was alone: all but a twentieth of what was seen is less, because a system sometimes sees
+/// more than a line carries. 0: nothing was seen.
+[[nodiscard]] double rateSeenAlone(const SeenRates& seen);
+
+/// The rate of one of several flows, as ratesTogether(): the upper median over moments of the time that counts. A flow
+/// that waits for its program meanwhile keeps the rate that was seen last.
+[[nodiscard]] double rateSeenTogether(const SeenRates& seen, double span_s);
+
 /// Whether a flow of this round trip that has run until `now_s` is as fast as it will be: it has had time to find its
 /// speed, and was hardly faster in its last round trips than in those before.
 [[nodiscard]] bool hasSettled(const Arrivals& flow, double round_trip_s, double now_s);
@@ -45,7 +61,7 @@ struct SteadyRate {
 ///
 /// On long paths no more is sent ahead than arrived in some round trips, so that buffered bytes do not delay the next
 /// measurement. Every chunk begins with the number of bytes that have come from its receiver, and whether the rate from
-/// there has settled; the last is empty.
+/// there has settled; the last holds the rate that its sender's system has seen, and nothing else.
 class LinkStream {
  public:
   struct Peer {
@@ -85,6 +101,8 @@ class LinkStream {
     Arrivals arrivals;
     Arrivals taken; ///< Arrivals of this rank's bytes, as the peer reports them, at the times of the reports.
     std::uint64_t taken_bytes = 0;
+    SeenRates seen;                 ///< Of this rank's bytes; not on short paths.
+    double seen_bytes_per_s = 0;    ///< Of the peer's bytes, as it told with its last chunk.
     std::vector<std::byte> scratch; ///< Receive buffer.
     Operation* data = nullptr;      ///< The receive of the peer's next chunk; null after its last.
     std::vector<Send> sends;        ///< Slots; those without operation are free.
@@ -102,7 +120,9 @@ class LinkStream {
   Status pump(Flow& flow);
   Status awaitOne();
   Status arrived(Flow& flow, std::uint64_t bytes);
+  void look(Flow& flow);
   Status send(Flow& flow, Send& place, std::size_t bytes);
+  Status sendLast(Flow& flow, Send& place);
   Status receive(Flow& flow);
   Status start(Operation*& at, const MessageCall& message);
 

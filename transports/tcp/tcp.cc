@@ -256,6 +256,7 @@ PathUse TcpTransport::pathUse(int peer) const {
     const platform::Carried carried = platform::carriedBy(connection.fd());
     use.bytes += carried.bytes;
     use.busy_s = std::max(use.busy_s, carried.busy_s);
+    use.rate_bytes_per_s += carried.rate_bytes_per_s;
   }
   return use;
 }

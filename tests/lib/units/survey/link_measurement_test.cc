@@ -169,6 +169,36 @@ TEST(LinkMeasurement, PathsOfTheirOwnAreNotHeldUpByAPort) {
   }
 }
 
+TEST(LinkMeasurement, PathsOfManySpeedsAreNoLinesHoweverSlowTheyAreTogether) {
+  // Regions in a row, the farther the slower. Together flows had no more than a processor could encrypt.
+  std::vector<MeasuredLink> links(16);
+  for (int from = 0; from < 4; ++from)
+    for (int to = 0; to < 4; ++to) {
+      const double alone = 96e6 / std::exp2(std::abs(from - to));
+      if (from != to)
+        links[static_cast<std::size_t>(4 * from + to)] = both(alone, 0.4 * alone, 40e-3 * std::abs(from - to));
+    }
+  links[3].alone_bytes_per_s = links[12].alone_bytes_per_s = 0; // These were not measured alone.
+  const schedule::Links read = told(links);
+  EXPECT_DOUBLE_EQ(read.price(0, 3).bandwidth_bytes_per_s, 12e6);
+  EXPECT_DOUBLE_EQ(read.price(0, 1).bandwidth_bytes_per_s, 48e6);
+  for (int rank = 0; rank < 4; ++rank)
+    EXPECT_GE(read.node(read.nodeOf(rank)).up_bytes_per_s, 84e6) << rank;
+}
+
+TEST(LinkMeasurement, LinesAreEqualWhereTheFastestFlowsOfAllAre) {
+  // 24 MB/s each. Packets got lost: alone some flows found half of it, and together those of rank 0 next to nothing.
+  std::vector<MeasuredLink> links(16, both(13e6, 6e6, 35e-3));
+  for (const std::size_t pair : {1, 6, 11, 12})
+    links[pair] = both(22e6, 12e6, 35e-3);
+  for (const std::size_t pair : {1, 2, 3})
+    links[pair].together_bytes_per_s = 1e6;
+  const schedule::Links read = told(links);
+  EXPECT_TRUE(read.uniform());
+  EXPECT_GE(read.node(read.nodeOf(2)).up_bytes_per_s, 22e6);
+  EXPECT_LE(read.node(read.nodeOf(2)).up_bytes_per_s, 24e6);
+}
+
 TEST(LinkMeasurement, NoPortIsNamedInDoubt) {
   const auto named = [](const MeasuredLink& link) {
     return linksText(std::vector<MeasuredLink>(16, link), schedule::Links(4)).find("node") != std::string::npos;
@@ -315,6 +345,22 @@ TEST(LinkStream, AFlowHasSettledWhenItsRateGrowsNoMore) {
   EXPECT_NEAR(rateAlone(flow, 0.07).bytes_per_s, 24e6, 1e6);
   EXPECT_LT(rateAlone(flow, 0.07).spread, 0.1);
   EXPECT_GT(rateAlone(flowOf(24e6, 0.07, 0.5), 0.07).spread, 0.5) << "it has not";
+}
+
+TEST(LinkStream, WhatTheSystemSawIsTheRateButForItsBestMoments) {
+  SeenRates seen; // It doubles in each round trip, reaches the line, and once looks faster than that.
+  for (int i = 0; i < 100; ++i) {
+    seen.at_s.push_back(0.01 * i);
+    seen.bytes_per_s.push_back(std::min(24e6, 1e5 * std::exp2(i / 5.0)));
+  }
+  seen.bytes_per_s[70] = 200e6;
+  EXPECT_DOUBLE_EQ(rateSeenAlone(seen), 24e6);
+  EXPECT_EQ(rateSeenAlone({}), 0);
+  EXPECT_EQ(rateSeenAlone({{5e6}, {0.1}}), 5e6);
+  EXPECT_DOUBLE_EQ(rateSeenTogether(seen, 1), 24e6) << "the first six tenths do not count";
+  EXPECT_EQ(rateSeenTogether({{5e6}, {0.95}}, 1), 0) << "most of the time nothing was seen";
+  EXPECT_EQ(rateSeenTogether({{5e6}, {0.2}}, 1), 5e6) << "it has not changed";
+  EXPECT_EQ(rateSeenTogether({}, 1), 0);
 }
 
 TEST(LinkStream, WhatOtherProgramsHeldBackIsNoRate) {
