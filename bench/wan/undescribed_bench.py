@@ -6,8 +6,9 @@
     bench/wan/undescribed_bench.py --bin build/release/bin --set a --change 20:20:40      from call 20 to 40 the lines of set a have 20 Mbit/s
     bench/wan/undescribed_bench.py --bin build/release/bin --set m7                       the matrix that seed 7 generates
 
-Sources of prices: `none` (nothing is set but TLS), `trials` (GOSS_MEASURE=on: plans are tried), `measured` (goss-links writes
-the link file before), `file` (a hand-written link file). The bound is the largest, over all sets of hosts, of the bytes that must
+Sources of prices: `none` (nothing is set but TLS: the links are measured when the communicator is made), `off` (GOSS_MEASURE=off: round
+trips alone are known), `trials` (GOSS_MEASURE=trials: plans are tried), `measured` (goss-links writes the link file before), `file` (a
+hand-written link file). The bound is the largest, over all sets of hosts, of the bytes that must
 leave the set over the rate at which they can, or of all bytes that all hosts must send over the rate of all lines; and one delay.
 A row has the seconds of the first call, the median of those from the third and from the --settled th on, and this over the bound.
 """
@@ -173,8 +174,10 @@ def run(args, name, source):
             (scratch / "links").write_text(net.described())
         elif source == "measured":
             emulate([str(args.bin / "goss-links"), "-o", str(scratch / "links")])
+        elif source == "off":
+            environment["GOSS_MEASURE"] = "off"
         elif source == "trials":
-            environment["GOSS_MEASURE"] = "on"
+            environment["GOSS_MEASURE"] = "trials"
         if (scratch / "links").exists():
             environment["GOSS_LINKS"] = str(scratch / "links")
         options = ["--size", str(args.size), "--calls", str(args.calls)] + (["--codec", args.codec] if args.codec else [])
@@ -208,7 +211,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path("build/release/bin"))
     parser.add_argument("--library", type=pathlib.Path, help="folder of libgossamer.so.0")
     parser.add_argument("--set", nargs="+", default=[*SETS, "m1", "m2"], metavar="NAME", help="a to e; mN: the matrix of seed N")
-    parser.add_argument("--source", nargs="+", default=["none", "trials", "measured", "file"], choices=["none", "trials", "measured", "file"])
+    parser.add_argument("--source", nargs="+", default=["none", "off", "trials", "file"], choices=["none", "off", "trials", "measured", "file"])
     parser.add_argument("--size", type=int, default=16 << 20)
     parser.add_argument("--calls", type=int, default=16)
     parser.add_argument("--settled", type=int, default=10, metavar="N")

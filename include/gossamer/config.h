@@ -53,7 +53,8 @@ struct Config {
   std::string device;
   std::int64_t device_hold_ms = 600000; ///< GOSS_DEVICE_HOLD_MS: how long a stream waits behind a failed call.
   std::string job_id;                   ///< GOSS_JOB_ID: tells jobs that share MASTER_ADDR and port apart.
-  std::string measure = "off"; ///< GOSS_MEASURE: off, on: plans over WAN links are compared by what calls take.
+  /// GOSS_MEASURE, for WAN links: off; links: they are measured at the beginning; trials: plans are compared.
+  std::string measure = "links";
 
   /// One sentence about each environment variable that begins with GOSS_ and is no setting. fromEnvironment() fills it;
   /// a new world logs it.

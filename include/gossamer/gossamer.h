@@ -36,8 +36,9 @@
 ///   does. Its copies of the parent's descriptors stay open until it ends or calls exec(): a rank on another host may
 ///   notice only then, or after GOSS_SILENCE_MS, that the parent has died. The child may make communicators of its own.
 /// - **Determinism.** Run to run, the same plan gives the same bits. All ranks get identical bits from all_reduce,
-///   broadcast and all_gather. With GOSS_MEASURE=on the plans of large all_reduces over wide-area links depend on what
-///   earlier calls took.
+///   broadcast and all_gather. Over wide-area links plans follow from what was measured when
+///   the communicator was made, and may differ from run to run: GOSS_MEASURE=off or GOSS_LINKS keeps them. With
+///   GOSS_MEASURE=trials those of large all_reduces depend on what earlier calls took.
 #ifndef GOSSAMER_GOSSAMER_H_
 #define GOSSAMER_GOSSAMER_H_
 
@@ -168,7 +169,7 @@ typedef struct goss_config {
   const char* tcp_checksum;        ///< Whether TCP finds flipped bits: auto (between hosts)|on|off. [GOSS_TCP_CHECKSUM]
   const char* device;              ///< Provider of device buffers, such as cuda, or none. [GOSS_DEVICE, if in use]
   int64_t device_hold_ms;          ///< Longest wait of a stream behind a failed call. [GOSS_DEVICE_HOLD_MS, 600000]
-  const char* measure;             ///< Whether plans over WAN links are tried: off|on. [GOSS_MEASURE, off]
+  const char* measure;             ///< How WAN links are known: off|links|trials. [GOSS_MEASURE, links]
 } goss_config;
 
 /// Flags of goss_options.
@@ -285,7 +286,10 @@ GOSS_API goss_status goss_unique_id_destroy(const goss_unique_id* id);
 
 /// Collective over all `ranks` processes or threads: meets the others, connects, and returns a communicator.
 /// `config` NULL: everything from the environment (a lone process without launcher variables becomes 1 rank of 1).
-/// Blocks up to bootstrap_timeout_ms. Errors: GOSS_ERR_BOOTSTRAP naming the missing ranks, GOSS_ERR_PROTOCOL,
+/// Blocks up to bootstrap_timeout_ms. Where 3 to 16 ranks, each on a host of its own, have round trips of 2 ms or more,
+/// measures their links afterwards, as goss_comm_measure_links does, unless a rank has GOSS_MEASURE=off, GOSS_LINKS,
+/// GOSS_ALGORITHM or GOSS_FRAGMENT_BYTES: some 80 round trips, at most some 20 s.
+/// Errors: GOSS_ERR_BOOTSTRAP naming the missing ranks, GOSS_ERR_PROTOCOL,
 /// GOSS_ERR_RESOURCE, GOSS_ERR_INVALID_ARGUMENT.
 GOSS_API goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm);
 

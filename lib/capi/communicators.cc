@@ -110,7 +110,9 @@ goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm) {
     std::vector<int> ranks;
     for (int rank = 0; rank < launch.value().ranks; ++rank)
       ranks.push_back(rank);
-    *comm = new goss_comm(std::make_unique<goss::Communicator>(world.take(), 0, std::move(ranks)));
+    auto made = std::make_unique<goss_comm>(std::make_unique<goss::Communicator>(world.take(), 0, std::move(ranks)));
+    if (Status status = goss::surveyNewLinks(*made->communicator); !status.isOk()) return status;
+    *comm = made.release();
     return Status::ok();
   });
 }

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
 #include "communicator/call_guard.h"
 #include "schedule/links.h"
 #include "survey/link_measurement.h"
+#include "world/world.h"
 
 namespace goss {
 
@@ -80,6 +83,22 @@ Result<std::string> surveyLinks(Communicator& communicator, std::int64_t timeout
   }
   communicator.collectives().useLinks(links.take());
   return text;
+}
+
+Status surveyNewLinks(Communicator& communicator) {
+  const World& world = communicator.world();
+  if (!world.measuresLinks()) return Status::ok();
+  // A message may have to wait until other ranks have measured long paths.
+  constexpr std::int64_t kLeastTimeout_ms = 60'000;
+  const auto begun = std::chrono::steady_clock::now();
+  const Result<std::string> links =
+      surveyLinks(communicator, std::max(kLeastTimeout_ms, world.config().bootstrap_timeout_ms));
+  if (!links.isOk()) return links.status();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+  world.log().write(base::LogLevel::info,
+                    fmt::format("measured the links between {} hosts in {:.1f} s; GOSS_MEASURE=off forbids it",
+                                communicator.size(), took.count()));
+  return Status::ok();
 }
 
 } // namespace goss

@@ -15,6 +15,10 @@ namespace goss {
 /// not hold it.
 Result<std::string> surveyLinks(Communicator& communicator, std::int64_t timeout_ms);
 
+/// As surveyLinks(), for the communicator of all ranks that has just been made, where World::measuresLinks() says so;
+/// otherwise does nothing. Says in the log how long it took.
+Status surveyNewLinks(Communicator& communicator);
+
 } // namespace goss
 
 #endif // GOSS_LIB_SURVEY_SURVEY_H_

@@ -19,7 +19,7 @@ constexpr double kMicrosecond_s = 1e-6;
 std::string LinkReport::encode() const {
   base::WireWriter writer;
   writer.text(std::string_view(trouble).substr(0, kMaxTroubleBytes));
-  writer.integer(static_cast<std::uint8_t>(measures)).integer(static_cast<std::uint8_t>(has_devices));
+  writer.integer(static_cast<std::uint8_t>(measuring)).integer(static_cast<std::uint8_t>(has_devices));
   writer.integer(static_cast<std::uint32_t>(round_trips.size()));
   for (const auto& [peer, seconds] : round_trips) {
     const double microseconds =
@@ -33,10 +33,10 @@ std::optional<LinkReport> LinkReport::decode(std::string_view bytes, int ranks) 
   base::WireReader reader(bytes);
   LinkReport report;
   report.trouble = reader.text(kMaxTroubleBytes);
-  const auto measures = reader.integer<std::uint8_t>();
+  const auto measuring = reader.integer<std::uint8_t>();
   const auto has_devices = reader.integer<std::uint8_t>();
-  if (measures > 1 || has_devices > 1) return std::nullopt;
-  report.measures = measures == 1;
+  if (measuring > static_cast<std::uint8_t>(Measuring::trials) || has_devices > 1) return std::nullopt;
+  report.measuring = static_cast<Measuring>(measuring);
   report.has_devices = has_devices == 1;
   const auto count = reader.integer<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && reader.ok(); ++i) {

@@ -10,12 +10,15 @@
 
 namespace goss {
 
+/// What a rank does about wide-area links (GOSS_MEASURE), and nothing keeps it from.
+enum class Measuring : std::uint8_t { nothing = 0, links = 1, trials = 2 };
+
 struct LinkReport {
   /// In worlds of more ranks nobody reports round trips: rank 0 hands every rank the reports of all.
   static constexpr int kMaxRanks = 1024;
 
-  std::string trouble;      ///< Why this rank could not connect; empty: it could.
-  bool measures = false;    ///< Nothing keeps this rank from comparing plans (World::triesPlans).
+  std::string trouble; ///< Why this rank could not connect; empty: it could.
+  Measuring measuring = Measuring::nothing;
   bool has_devices = false; ///< There may be device buffers on this rank.
   /// Ranks and the round trips to them in seconds, with a resolution of a microsecond, where RoundTrips::add() wants
   /// them.

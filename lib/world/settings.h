@@ -112,7 +112,7 @@ void visitPlannerSettings(Visit& visit) {
   visit.bytes(Setting{"GOSS_FRAGMENT_BYTES", "fragment_bytes", &C::fragment_bytes, &G::fragment_bytes},
               Range<std::size_t>{4u << 10, kMaxBytes});
   visit.text(Setting{"GOSS_TUNING", "tuning_file", &C::tuning_file, &G::tuning_file});
-  visit.word(Setting{"GOSS_MEASURE", "measure", &C::measure, &G::measure}, Words{"off", "on"});
+  visit.word(Setting{"GOSS_MEASURE", "measure", &C::measure, &G::measure}, Words{"off", "links", "trials"});
   visit.text(Setting{"GOSS_LINKS", "links_file", &C::links_file, &G::links_file});
 }
 

@@ -28,6 +28,8 @@ constexpr std::int64_t kLinkGraceMs = 2000;
 
 /// Context numbers are not reused, so the abort of a communicator that is gone stays; only so many are kept.
 constexpr std::size_t kMaxEarlyAborts = 1024;
+/// Among more ranks long paths have no time to be measured alone.
+constexpr int kMaxMeasured = 16;
 
 /// Peers that are alive take their messages much sooner, unless the machine is badly overloaded.
 constexpr std::chrono::milliseconds kFlush(1000);
@@ -45,6 +47,14 @@ Status checkCodec(CodecRegistry& codecs, const std::string& spec, int ranks) {
   trial.ranks = ranks;
   auto run = found.value()->contribution.codec->start(trial);
   return run.isOk() ? Status::ok() : named(run.status());
+}
+
+/// Whether some of `ranks` (world ranks) are a wide-area network apart.
+bool areWideApart(const RoundTrips& round_trips, const std::vector<int>& ranks) {
+  for (const int one : ranks)
+    for (const int other : ranks)
+      if (round_trips.between(one, other) > 0) return true;
+  return false;
 }
 
 } // namespace
@@ -225,8 +235,9 @@ LinkReport World::reportOf(const Status& linked) const {
   assumeAlone();
   LinkReport report;
   report.trouble = linked.text();
-  report.measures = config_.measure == "on" && !given_links_.has_value() && config_.algorithm.empty() &&
-                    config_.fragment_bytes == 0 && !devices_->present();
+  const bool free = !given_links_.has_value() && config_.algorithm.empty() && config_.fragment_bytes == 0;
+  if (free && config_.measure == "links") report.measuring = Measuring::links;
+  if (free && config_.measure == "trials" && !devices_->present()) report.measuring = Measuring::trials;
   report.has_devices = devices_->present();
   // The higher rank of a pair has nothing to add, and of many hosts there would be too much to tell.
   if (!linked.isOk() || size() > LinkReport::kMaxRanks) return report;
@@ -241,8 +252,9 @@ LinkReport World::reportOf(const Status& linked) const {
 
 Status World::learn(const std::vector<std::string>& reports) {
   round_trips_ = RoundTrips(cards_);
-  all_measure_ = true;
   all_have_devices_ = true;
+  bool all_try = true;
+  bool all_measure = true;
   for (int rank = 0; rank < size(); ++rank) {
     const auto report = LinkReport::decode(reports[static_cast<std::size_t>(rank)], size());
     if (!report.has_value())
@@ -254,18 +266,28 @@ Status World::learn(const std::vector<std::string>& reports) {
     if (!report->trouble.empty())
       return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, report->trouble),
                            ErrorScope::communicator, rank);
-    if (config_.measure == "on" && !report->measures && all_measure_)
+    if (config_.measure == "trials" && report->measuring != Measuring::trials && all_try)
       log_.write(base::LogLevel::info,
-                 fmt::format("plans are not tried, GOSS_MEASURE=on or not: rank {} does not say so, or it has "
+                 fmt::format("plans are not tried, GOSS_MEASURE=trials or not: rank {} does not say so, or it has "
                              "GOSS_LINKS, GOSS_ALGORITHM, GOSS_FRAGMENT_BYTES or GPUs",
                              rank));
-    all_measure_ = all_measure_ && report->measures;
+    all_try = all_try && report->measuring == Measuring::trials;
+    all_measure = all_measure && report->measuring == Measuring::links;
     all_have_devices_ = all_have_devices_ && report->has_devices;
     for (const auto& [peer, seconds] : report->round_trips)
       round_trips_.add(rank, peer, seconds);
   }
+  measuring_ = all_try ? Measuring::trials : all_measure ? Measuring::links : Measuring::nothing;
   round_trips_.settle();
-  if (isFarFromAll(rank())) engine_.setHighLatency();
+  const auto farFrom = [&](int peer) {
+    const double latency_s =
+        given_links_.has_value() ? given_links_->price(peer, rank()).latency_s : round_trips_.between(peer, rank()) / 2;
+    return peer == rank() || latency_s >= kFar_s;
+  };
+  bool far = true;
+  for (int peer = 0; peer < size(); ++peer)
+    far = far && farFrom(peer);
+  if (far) engine_.setHighLatency();
   return Status::ok();
 }
 
@@ -297,15 +319,6 @@ Status World::waitForLinks(Rendezvous& meeting) {
   }
 }
 
-bool World::isFarFromAll(int rank) const {
-  for (int peer = 0; peer < size(); ++peer) {
-    const double latency_s =
-        given_links_.has_value() ? given_links_->price(peer, rank).latency_s : round_trips_.between(peer, rank) / 2;
-    if (peer != rank && latency_s < kFar_s) return false;
-  }
-  return true;
-}
-
 double World::ranksPerProcessor() const {
   // Only on one host all ranks compute the same number, and so the same prices.
   const bool one_host =
@@ -321,11 +334,18 @@ std::string_view World::preferredAmongEquals() const {
 }
 
 bool World::triesPlans(const std::vector<int>& ranks) const {
-  if (!all_measure_) return false;
-  for (const int one : ranks)
+  return measuring_ == Measuring::trials && areWideApart(round_trips_, ranks);
+}
+
+bool World::measuresLinks() const {
+  if (measuring_ != Measuring::links || size() < 3 || size() > kMaxMeasured) return false;
+  std::vector<int> ranks;
+  for (int rank = 0; rank < size(); ++rank) {
     for (const int other : ranks)
-      if (round_trips_.between(one, other) > 0) return true;
-  return false;
+      if (cards_[static_cast<std::size_t>(other)].host == cards_[static_cast<std::size_t>(rank)].host) return false;
+    ranks.push_back(rank);
+  }
+  return areWideApart(round_trips_, ranks);
 }
 
 bool World::takesTurns() const {

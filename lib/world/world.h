@@ -57,6 +57,10 @@ class World : public std::enable_shared_from_this<World> {
   /// Whether plans among `ranks` (world ranks) are compared by what calls take: some of them are wide apart, nobody has
   /// named links or an algorithm, and all ranks allow it (GOSS_MEASURE). All ranks answer alike.
   [[nodiscard]] bool triesPlans(const std::vector<int>& ranks) const;
+  /// Whether the links between all ranks are to be measured at the beginning (GOSS_MEASURE=links on all ranks): there
+  /// are 3 to 16, each on a host of its own, some wide apart, and nobody has named links or an algorithm. All ranks
+  /// answer alike.
+  [[nodiscard]] bool measuresLinks() const;
   /// Whether more ranks than processors communicate through shared memory, which prices do not model.
   [[nodiscard]] bool takesTurns() const;
   /// Null unless all of `ranks` (world ranks; this one is `rank` among them) see each other's boards.
@@ -95,7 +99,6 @@ class World : public std::enable_shared_from_this<World> {
   Status connect(const Launch& launch);
   Status readPrices(int ranks);
   /// Whether every message comes from another, distant host.
-  [[nodiscard]] bool isFarFromAll(int rank) const;
   /// Ranks over processors of this host when all ranks are on it; else 1.
   [[nodiscard]] double ranksPerProcessor() const;
   /// Whether ranks of one host use sockets.
@@ -117,7 +120,7 @@ class World : public std::enable_shared_from_this<World> {
   std::vector<Site> sites_;                    ///< By rank; the transports read it.
   ProcessorShare processors_;                  ///< The processors of this host; its ranks agree on them.
   RoundTrips round_trips_;                     ///< Equal on all ranks.
-  bool all_measure_ = false;                   ///< Every rank's report says so.
+  Measuring measuring_ = Measuring::nothing;   ///< What all ranks do.
   bool all_have_devices_ = false;              ///< Every rank's report says so.
   std::optional<schedule::Links> given_links_; ///< The contents of GOSS_LINKS.
   Tuning tuning_ = Tuning::builtIn();          ///< The contents of GOSS_TUNING.

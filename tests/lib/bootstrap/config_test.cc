@@ -36,7 +36,7 @@ TEST(Config, ReadsEveryVariable) {
                                                                       {"GOSS_FRAGMENT_BYTES", "512K"},
                                                                       {"GOSS_TUNING", "/tmp/tuning"},
                                                                       {"GOSS_LINKS", "/tmp/links"},
-                                                                      {"GOSS_MEASURE", "on"},
+                                                                      {"GOSS_MEASURE", "trials"},
                                                                       {"GOSS_UNEXPECTED_BYTES", "2M"},
                                                                       {"GOSS_SHM_RING_BYTES", "65536"},
                                                                       {"GOSS_SHM_PATH", "ring"},
@@ -62,7 +62,7 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.algorithm, "ring");
   EXPECT_EQ(config.codec, "int8");
   EXPECT_EQ(config.links_file, "/tmp/links");
-  EXPECT_EQ(config.measure, "on");
+  EXPECT_EQ(config.measure, "trials");
   EXPECT_EQ(config.unexpected_bytes, 2u << 20);
   EXPECT_EQ(config.shm_ring_bytes, 65536u);
   EXPECT_EQ(config.fragment_bytes, 512u << 10);

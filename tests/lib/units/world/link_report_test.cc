@@ -9,13 +9,13 @@ namespace {
 TEST(LinkReport, IsReadAsItWasWritten) {
   LinkReport report;
   report.trouble = "no route";
-  report.measures = true;
+  report.measuring = Measuring::trials;
   report.has_devices = true;
   report.round_trips = {{1, 0.035}, {3, 0}};
   const auto read = LinkReport::decode(report.encode(), 4);
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->trouble, "no route");
-  EXPECT_TRUE(read->measures);
+  EXPECT_EQ(read->measuring, Measuring::trials);
   EXPECT_TRUE(read->has_devices);
   ASSERT_EQ(read->round_trips.size(), 2U);
   EXPECT_EQ(read->round_trips[0].first, 1);
