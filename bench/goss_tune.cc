@@ -159,6 +159,7 @@ goss_comm_t makeComm(int rank, int ranks, const goss_unique_id* id, const char* 
   config.ranks = ranks;
   config.unique_id = id;
   if (transport != nullptr) config.transport = transport;
+  config.measure = "off"; // It measures itself.
   goss_comm_t comm = nullptr;
   goss::bench::check(goss_comm_create(&config, &comm), "goss_comm_create");
   return comm;

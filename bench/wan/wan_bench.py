@@ -102,7 +102,7 @@ def run(args, case, codec):
             return done
 
         if args.measured:
-            environment["GOSS_LINKS"] = ""
+            environment.update(GOSS_LINKS="", GOSS_MEASURE="off")
             (scratch / "links").write_text(emulate([str((args.measure_with or args.bin) / "measure_rank")]).stdout)
             environment["GOSS_LINKS"] = str(scratch / "links")
         done = emulate(bench)

@@ -16,14 +16,14 @@ extern "C" {
 /// by one, but for one or two of each rank. With three ranks or more, ranks with round trips of 2 ms or more then all
 /// send to each other at the same time, for 16 round trips, at most 6 s. All this takes longer where a line is very
 /// slow (32 KiB to each rank). Comparing both tells whether one line carries all links of a rank: then the result names
-/// its rate (`node RANK up RATE down RATE`), in doubt it does not. The planner uses the result for later collectives of
-/// `comm` and of communicators that goss_comm_split and goss_comm_dup make of it later, but not for persistent
-/// requests, nor for communicators of goss_comm_shrink. The call first waits for this rank's pending operations with
-/// multi-phase codecs.
+/// its rate (`node RANK up RATE down RATE`); in doubt it does not, and where paths limit flows, one that limits none.
+/// On long paths rates are those that the sender's system saw, if it tells. The planner uses the result for later
+/// collectives of `comm` and of what goss_comm_split and goss_comm_dup make of it later, but not for persistent
+/// requests, nor after goss_comm_shrink. The call first waits for this rank's pending multi-phase operations.
 ///
 /// *links, equal on all ranks, is the text of a link file (docs/formats.md), which GOSS_LINKS and goss_explain take;
-/// free it with goss_free. Comments in it name the links that a third rank relays, rates and long round trips that
-/// varied by more than 30 % while they were measured, and for each shared line what its links had together. Of
+/// free it with goss_free. Comments name the links that a third rank relays, rates (as receivers saw them) and long
+/// round trips that varied by more than 30 % meanwhile, and for each shared line what its links had together. Of
 /// `options` (may be NULL) only timeout_ms counts, for each message; some wait while other ranks measure long paths,
 /// for up to ten seconds, so give more than that where paths are long. Errors: as a collective's; the communicator has
 /// failed then, because its ranks might plan differently.

@@ -58,7 +58,7 @@ struct PeerStatistics {
 struct PathUse {
   std::uint64_t bytes = 0; ///< Bytes that the peer's system has acknowledged, headers and encryption included.
   double busy_s = 0;       ///< Time in which bytes were to be sent or were not acknowledged; 0: not known.
-  /// Rate of the last round trip in which the system had enough to send, as bytes arrived at the peer; 0: not known.
+  /// The rate of the last round trip with enough to send, as bytes arrived; 0: not known, or nothing is under way.
   double rate_bytes_per_s = 0;
 };
 

@@ -54,8 +54,9 @@ Carried carriedBy(int fd) {
   const bool told = ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
                     size >= offsetof(tcp_info, tcpi_busy_time) + sizeof info.tcpi_busy_time;
   if (!told) return {};
+  const bool idle = info.tcpi_unacked == 0 && info.tcpi_notsent_bytes == 0;
   return {info.tcpi_bytes_acked, 1e-6 * static_cast<double>(info.tcpi_busy_time),
-          static_cast<double>(info.tcpi_delivery_rate)};
+          idle ? 0 : static_cast<double>(info.tcpi_delivery_rate)};
 }
 
 } // namespace goss::platform

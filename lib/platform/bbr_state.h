@@ -30,7 +30,7 @@ double leastRoundTrip_s(int fd);
 struct Carried {
   std::uint64_t bytes = 0; ///< Bytes that the other end has acknowledged.
   double busy_s = 0;       ///< Time in which some were to be sent or were not acknowledged.
-  /// The rate at which bytes arrived in the last round trip that had enough of them, lost packets or not.
+  /// The rate at which bytes arrived in the last round trip that had enough of them; 0: nothing is under way.
   double rate_bytes_per_s = 0;
 };
 

@@ -59,6 +59,9 @@ constexpr double kAlikeTogether = 1.7;
 
 int roundsOf(int size) { return size + size % 2 - 1; }
 
+/// What the sender's system has seen, where it tells.
+double rateOf(const SteadyRate& rate) { return rate.seen_bytes_per_s > 0 ? rate.seen_bytes_per_s : rate.bytes_per_s; }
+
 Result<MeasuredLink> measure(Communicator& communicator, int peer, const RoundTrip& round_trip, double alone_s,
                              std::int64_t timeout_ms) {
   const double round_trip_s = round_trip.shortest_s;
@@ -74,8 +77,7 @@ Result<MeasuredLink> measure(Communicator& communicator, int peer, const RoundTr
       LinkStream(communicator, {{peer, round_trip_s}}, alone_s, true, kAloneTag, timeout_ms).run();
   if (!rates.isOk()) return rates.status();
   const SteadyRate& rate = rates.value().front();
-  link.bandwidth_bytes_per_s = link.alone_bytes_per_s =
-      rate.seen_bytes_per_s > 0 ? rate.seen_bytes_per_s : rate.bytes_per_s;
+  link.bandwidth_bytes_per_s = link.alone_bytes_per_s = rateOf(rate);
   link.spread = rate.spread;
   return link;
 }
@@ -120,11 +122,8 @@ Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& li
     link.together_bytes_per_s = rate.bytes_per_s;
     link.together_spread = rate.spread;
     if (link.alone_bytes_per_s <= 0) link.spread = rate.spread;
-    if (rate.seen_bytes_per_s <= 0) {
-      link.bandwidth_bytes_per_s = std::max(link.alone_bytes_per_s, rate.bytes_per_s);
-    } else if (link.alone_bytes_per_s <= 0) {
-      link.bandwidth_bytes_per_s = rate.seen_bytes_per_s;
-    }
+    // A flow that found less of its speed alone than beside others did not have the time.
+    link.bandwidth_bytes_per_s = std::max(link.alone_bytes_per_s, rateOf(rate));
   }
   return Status::ok();
 }
@@ -166,31 +165,50 @@ double portRate(const std::vector<MeasuredLink>& links, const schedule::Links& b
   return most;
 }
 
-/// Whether paths between ranks, not the ranks' lines, limit what flows carry: were each as fast as the slower of two
-/// lines, and lines as fast as the fastest flow that uses them, many would be far faster than they are.
-bool pathsLimit(const std::vector<MeasuredLink>& links, int size) {
-  std::vector<double> up(static_cast<std::size_t>(size));
-  std::vector<double> down(up);
-  const auto forEach = [&](const auto& use) {
+/// Flows between ranks that are far from each other and were measured alone.
+class FarFlows {
+ public:
+  FarFlows(const std::vector<MeasuredLink>& links, int size)
+      : links_(links), size_(size), up_(static_cast<std::size_t>(size)), down_(up_) {
     for (int from = 0; from < size; ++from) {
       for (int to = 0; to < size; ++to) {
-        const double alone = linkOf(links, size, from, to).alone_bytes_per_s;
-        if (alone > 0) use(alone, up[static_cast<std::size_t>(from)], down[static_cast<std::size_t>(to)]);
+        if (!have(from, to)) continue;
+        double& up = up_[static_cast<std::size_t>(from)];
+        double& down = down_[static_cast<std::size_t>(to)];
+        up = std::max(up, alone(from, to));
+        down = std::max(down, alone(from, to));
       }
     }
-  };
-  forEach([](double alone, double& out, double& in) {
-    out = std::max(out, alone);
-    in = std::max(in, alone);
-  });
-  int slow = 0;
-  int all = 0;
-  forEach([&](double alone, double out, double in) {
-    ++all;
-    if (std::min(out, in) >= kLimitedByPath * alone) ++slow;
-  });
-  return all > 0 && slow * kOneOfSoMany >= all;
-}
+    for (int from = 0; from < size; ++from) {
+      for (int to = 0; to < size; ++to) {
+        all_ += have(from, to) ? 1 : 0;
+        slow_ += isSlow(from, to) ? 1 : 0;
+      }
+    }
+  }
+
+  /// Whether the path, not the lines of the two ranks, limits the flow: it is much slower than two lines as fast as the
+  /// fastest flow that uses each would let it be.
+  [[nodiscard]] bool isSlow(int from, int to) const {
+    const double lines = std::min(up_[static_cast<std::size_t>(from)], down_[static_cast<std::size_t>(to)]);
+    return have(from, to) && lines >= kLimitedByPath * alone(from, to);
+  }
+  /// Whether that is so of many flows.
+  [[nodiscard]] bool manyAreSlow() const { return all_ > 0 && slow_ * kOneOfSoMany >= all_; }
+
+ private:
+  [[nodiscard]] double alone(int from, int to) const { return linkOf(links_, size_, from, to).alone_bytes_per_s; }
+  [[nodiscard]] bool have(int from, int to) const {
+    return from != to && alone(from, to) > 0 && linkOf(links_, size_, from, to).together_bytes_per_s > 0;
+  }
+
+  const std::vector<MeasuredLink>& links_;
+  const int size_;
+  std::vector<double> up_; ///< By rank: the fastest flow out of it; so is the next into it.
+  std::vector<double> down_;
+  int all_ = 0;
+  int slow_ = 0;
+};
 
 /// Rates of the links out of a rank, or into it. `together` is 0 where it is not known what all links carry at once, or
 /// none of them was measured alone.
@@ -198,15 +216,16 @@ struct Line {
   double together = 0;
   double alone = 0;   ///< The sum of the links' bandwidths.
   double fastest = 0; ///< The highest of these.
-  double left = 0; ///< What links that were measured alone, and are far away, carry together, over what they do alone.
+  double left =
+      0; ///< What far links that were measured alone and are not slow carry together, over what they do alone.
   double spread = 0; ///< How much `together` varied at most while it was measured, over itself.
   bool whole = true; ///< All links were measured alone.
-  bool paths_limit = false;
+  int slow = 0;      ///< Links that FarFlows::isSlow().
+  int others = 0;    ///< Links that count for `left`.
 };
 
-Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up) {
+Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up, const FarFlows& flows) {
   Line line;
-  line.paths_limit = pathsLimit(links, size);
   bool known = size > 2;
   double together = 0;
   double alone = 0;
@@ -220,8 +239,12 @@ Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up)
     line.fastest = std::max(line.fastest, link.bandwidth_bytes_per_s);
     line.whole = line.whole && link.alone_bytes_per_s > 0;
     if (link.alone_bytes_per_s <= 0) continue;
+    if (up ? flows.isSlow(rank, peer) : flows.isSlow(peer, rank)) {
+      ++line.slow;
+      continue;
+    }
+    ++line.others;
     together += link.together_bytes_per_s;
-    // A flow that found less of its speed alone than beside others did not have the time.
     alone += link.bandwidth_bytes_per_s;
   }
   if (alone <= 0) known = false;
@@ -236,7 +259,8 @@ bool hasOneLink(const Line& line) { return line.whole && line.alone <= kNoOthers
 
 /// Whether the links share one line, which was full.
 bool isShared(const Line& line) {
-  return !line.paths_limit && line.together > 0 && !hasOneLink(line) && line.left <= kFullLine &&
+  const bool known = line.slow == 0 || line.others >= 2; // One flow beside slow ones tells nothing of a line.
+  return known && line.together > 0 && !hasOneLink(line) && line.left <= kFullLine &&
          line.together <= kSharedLine * line.fastest;
 }
 
@@ -245,8 +269,8 @@ bool isShared(const Line& line) {
 double portOf(const Line& line, bool own_paths) {
   if (line.together <= 0) return 0;
   if (isShared(line)) return std::max(line.together, line.fastest);
-  const bool own = hasOneLink(line) || line.left >= kOwnLines;
-  return line.paths_limit || (own && own_paths) ? kRoomyPort * line.alone : 0;
+  const bool own = hasOneLink(line) || line.left >= kOwnLines || line.slow > 0;
+  return own && own_paths ? kRoomyPort * line.alone : 0;
 }
 
 bool haveOwnPaths(const std::vector<MeasuredLink>& links) {
@@ -261,7 +285,8 @@ bool haveOwnPaths(const std::vector<MeasuredLink>& links) {
 }
 
 /// The rate of the lines if each rank has a line as fast as all others'; 0 where that is not so, or not known.
-double equalLines(const std::vector<MeasuredLink>& links, int size) {
+double equalLines(const std::vector<MeasuredLink>& links, int size, const FarFlows& flows) {
+  if (flows.manyAreSlow()) return 0;
   std::vector<double> together;
   std::vector<double> alone;
   std::vector<double> left;
@@ -269,7 +294,7 @@ double equalLines(const std::vector<MeasuredLink>& links, int size) {
   Line middle;
   for (int rank = 0; rank < size; ++rank) {
     for (const bool up : {true, false}) {
-      const Line line = lineOf(links, size, rank, up);
+      const Line line = lineOf(links, size, rank, up, flows);
       if (line.together <= 0) return 0;
       together.push_back(line.together);
       alone.push_back(line.alone);
@@ -277,7 +302,6 @@ double equalLines(const std::vector<MeasuredLink>& links, int size) {
       fastest.push_back(line.fastest);
       middle.fastest = std::max(middle.fastest, line.fastest);
       middle.whole = middle.whole && line.whole;
-      middle.paths_limit = line.paths_limit;
     }
   }
   // Where packets get lost, flows together leave much of a line idle; alone, one of them has filled it.
@@ -291,7 +315,7 @@ double equalLines(const std::vector<MeasuredLink>& links, int size) {
 
 /// Makes equal what is equal for all ranks except for noise. Returns the rate of the ranks' lines, where they have
 /// such.
-double evenOut(std::vector<MeasuredLink>& links, int size) {
+double evenOut(std::vector<MeasuredLink>& links, int size, const FarFlows& flows) {
   std::vector<double> latencies;
   std::vector<double> rates;
   for (int from = 0; from < size; ++from) {
@@ -302,7 +326,7 @@ double evenOut(std::vector<MeasuredLink>& links, int size) {
     }
   }
   if (size < 3 || !base::areNearMedian(latencies, kAlike)) return 0;
-  const double line = equalLines(links, size);
+  const double line = equalLines(links, size, flows);
   if (line <= 0 && !base::areNearMedian(rates, kAlike)) return 0;
   const double latency_s = base::upperMedian(latencies);
   const double rate = line > 0 ? line : base::upperMedian(rates);
@@ -323,7 +347,7 @@ std::string rateText(double bytes_per_s) { return twoDigits(bytes_per_s / 1e6) +
 std::string timeText(double seconds) { return twoDigits(seconds * 1e6) + "us"; }
 
 /// What people should know of the measurement, as comments.
-std::string remarks(const std::vector<MeasuredLink>& links, int size) {
+std::string remarks(const std::vector<MeasuredLink>& links, int size, const FarFlows& flows) {
   std::string text;
   for (int from = 0; from < size; ++from) {
     for (int to = 0; to < size; ++to) {
@@ -344,7 +368,7 @@ std::string remarks(const std::vector<MeasuredLink>& links, int size) {
   }
   for (int rank = 0; rank < size; ++rank) {
     for (const bool up : {true, false}) {
-      const Line line = lineOf(links, size, rank, up);
+      const Line line = lineOf(links, size, rank, up, flows);
       if (isShared(line))
         text += fmt::format(
             "# The line {} rank {} is shared: together its links had {:.0f} % of their rates alone, "
@@ -432,31 +456,35 @@ Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, const
 
 std::string linksText(const std::vector<MeasuredLink>& measured, const schedule::Links& before) {
   const int size = before.size();
+  const FarFlows flows(measured, size);
   std::string text =
       "gossamer-links 1\n# Measured: half a round trip; bytes per second, both ways at the same time.\n" +
-      remarks(measured, size);
+      remarks(measured, size, flows);
   if (before.cpu().reduce_bytes_per_s > 0) text += fmt::format("reduce {:.0f}B/s\n", before.cpu().reduce_bytes_per_s);
   if (before.cpu().copy_bytes_per_s > 0) text += fmt::format("copy {:.0f}B/s\n", before.cpu().copy_bytes_per_s);
   std::map<int, std::vector<int>> nodes;
   for (int rank = 0; rank < size; ++rank)
     nodes[before.nodeOf(rank)].push_back(rank);
   std::vector<MeasuredLink> links = measured;
-  const double line = static_cast<int>(nodes.size()) == size ? evenOut(links, size) : 0;
+  const double line = static_cast<int>(nodes.size()) == size ? evenOut(links, size, flows) : 0;
   const bool own_paths = haveOwnPaths(links);
   std::vector<schedule::NodePrice> shared(static_cast<std::size_t>(size)); // By rank, where its links share a line.
   for (const auto& [node, ranks] : nodes) {
     const auto port = [&, node = node, &ranks = ranks](bool up) {
       if (line > 0) return line;
       // Decides by what was measured alone: evened out, a link might look as if it had been.
-      return ranks.size() == 1 ? portOf(lineOf(measured, size, ranks[0], up), own_paths)
+      return ranks.size() == 1 ? portOf(lineOf(measured, size, ranks[0], up, flows), own_paths)
                                : portRate(links, before, node, up);
     };
     const double up = port(true);
     const double down = port(false);
-    if (ranks.size() == 1 && isShared(lineOf(measured, size, ranks[0], true)))
-      shared[static_cast<std::size_t>(ranks[0])].up_bytes_per_s = up;
-    if (ranks.size() == 1 && isShared(lineOf(measured, size, ranks[0], false)))
-      shared[static_cast<std::size_t>(ranks[0])].down_bytes_per_s = down;
+    // Where slow flows share a line with others, those not measured alone may be slow as well.
+    const auto fills = [&, &ranks = ranks](bool out) {
+      const Line of = lineOf(measured, size, ranks[0], out, flows);
+      return ranks.size() == 1 && of.slow == 0 && isShared(of);
+    };
+    if (fills(true)) shared[static_cast<std::size_t>(ranks[0])].up_bytes_per_s = up;
+    if (fills(false)) shared[static_cast<std::size_t>(ranks[0])].down_bytes_per_s = down;
     if (ranks.size() == 1 && (up <= 0 || down <= 0)) continue;
     text += fmt::format("node {}", fmt::join(ranks, ","));
     if (up > 0) text += fmt::format(" up {}", rateText(up));

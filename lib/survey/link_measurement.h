@@ -20,8 +20,8 @@ struct MeasuredLink {
   double latency_s = 0; ///< Half a round trip; 0 for a rank to itself.
   double bandwidth_bytes_per_s = 0;
   double relay = kNoRelay; ///< The rank that relays the link.
-  /// Bandwidth while all ranks sent to all that are far away; 0 where that was not measured. It is also
-  /// bandwidth_bytes_per_s of a link that was not measured alone.
+  /// Bandwidth, as the receiver saw it, while all ranks sent to all that are far away; 0 where that was not measured. A
+  /// link that was not measured alone has its bandwidth_bytes_per_s from the same time.
   double together_bytes_per_s = 0;
   double alone_bytes_per_s = 0; ///< Bandwidth while the pair sent to nobody else; 0: it was not measured.
   double spread = 0;            ///< SteadyRate::spread of the bandwidth.

@@ -43,6 +43,7 @@ constexpr double kWindowGrowth = 2.5;
 /// A peer from which so much has arrived is told so by a short chunk, where no other chunk is sent to it.
 constexpr std::uint64_t kMinNewsBytes = 8 << 10;
 constexpr std::size_t kNewsBytes = 16;
+constexpr double kLook_s = 2e-3;      ///< Between two questions to the system, which cost time.
 constexpr std::size_t kLastBytes = 8; ///< No other chunk is so short.
 /// The bit of a chunk's first word that says that the rate has settled; the others count bytes.
 constexpr std::uint64_t kSettledBit = std::uint64_t{1} << 63;
@@ -190,11 +191,14 @@ std::vector<SteadyRate> LinkStream::rates() const {
 
 /// Asks the system how fast this rank's bytes arrive at the peer.
 void LinkStream::look(Flow& flow) {
+  const double at_s = now_s();
+  if (at_s < flow.next_look_s) return;
+  flow.next_look_s = at_s + kLook_s;
   const Engine::Lock lock = communicator_.engine().enter();
   const double rate = communicator_.mesh().pathUse(communicator_.group().worldRank(flow.peer.rank)).rate_bytes_per_s;
   if (rate <= 0 || (!flow.seen.bytes_per_s.empty() && flow.seen.bytes_per_s.back() == rate)) return;
   flow.seen.bytes_per_s.push_back(rate);
-  flow.seen.at_s.push_back(now_s());
+  flow.seen.at_s.push_back(at_s);
 }
 
 std::uint64_t LinkStream::recentBytes(const Flow& flow) const {

@@ -101,8 +101,9 @@ class LinkStream {
     Arrivals arrivals;
     Arrivals taken; ///< Arrivals of this rank's bytes, as the peer reports them, at the times of the reports.
     std::uint64_t taken_bytes = 0;
-    SeenRates seen;                 ///< Of this rank's bytes; not on short paths.
-    double seen_bytes_per_s = 0;    ///< Of the peer's bytes, as it told with its last chunk.
+    SeenRates seen;                 ///< Rates of this rank's bytes; empty on short paths.
+    double seen_bytes_per_s = 0;    ///< The rate of the peer's bytes that it told with its last chunk.
+    double next_look_s = 0;         ///< Before that the system is not asked again.
     std::vector<std::byte> scratch; ///< Receive buffer.
     Operation* data = nullptr;      ///< The receive of the peer's next chunk; null after its last.
     std::vector<Send> sends;        ///< Slots; those without operation are free.

@@ -10,7 +10,7 @@
 
 namespace goss {
 
-/// What a rank does about wide-area links (GOSS_MEASURE), and nothing keeps it from.
+/// What a rank does about wide-area links: what GOSS_MEASURE says, unless other settings forbid it.
 enum class Measuring : std::uint8_t { nothing = 0, links = 1, trials = 2 };
 
 struct LinkReport {

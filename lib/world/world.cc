@@ -28,7 +28,7 @@ constexpr std::int64_t kLinkGraceMs = 2000;
 
 /// Context numbers are not reused, so the abort of a communicator that is gone stays; only so many are kept.
 constexpr std::size_t kMaxEarlyAborts = 1024;
-/// Among more ranks long paths have no time to be measured alone.
+/// More ranks would measure for long, and few of their paths alone.
 constexpr int kMaxMeasured = 16;
 
 /// Peers that are alive take their messages much sooner, unless the machine is badly overloaded.
@@ -235,9 +235,9 @@ LinkReport World::reportOf(const Status& linked) const {
   assumeAlone();
   LinkReport report;
   report.trouble = linked.text();
-  const bool free = !given_links_.has_value() && config_.algorithm.empty() && config_.fragment_bytes == 0;
-  if (free && config_.measure == "links") report.measuring = Measuring::links;
-  if (free && config_.measure == "trials" && !devices_->present()) report.measuring = Measuring::trials;
+  const bool may_measure = !given_links_.has_value() && config_.algorithm.empty() && config_.fragment_bytes == 0;
+  if (may_measure && config_.measure == "links") report.measuring = Measuring::links;
+  if (may_measure && config_.measure == "trials" && !devices_->present()) report.measuring = Measuring::trials;
   report.has_devices = devices_->present();
   // The higher rank of a pair has nothing to add, and of many hosts there would be too much to tell.
   if (!linked.isOk() || size() > LinkReport::kMaxRanks) return report;

@@ -98,8 +98,8 @@ class World : public std::enable_shared_from_this<World> {
   World(const Config& config, const Launch& launch);
   Status connect(const Launch& launch);
   Status readPrices(int ranks);
-  /// Whether every message comes from another, distant host.
-  /// Ranks over processors of this host when all ranks are on it; else 1.
+  /// Ranks over processors of this host when all ranks are on it; else 1, because ranks of other hosts would plan by
+  /// other numbers.
   [[nodiscard]] double ranksPerProcessor() const;
   /// Whether ranks of one host use sockets.
   [[nodiscard]] bool usesSockets() const;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plans of large all-reduces over emulated wide-area links are compared while a job runs.
+# Emulated wide-area links are measured when a job begins, or plans of large all-reduces are compared while it runs.
 #   trials_test.sh PATH_OF_goss-wanem PATH_OF_trials_rank [PATH_OF_goss-explain]
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
@@ -44,6 +44,19 @@ job bash -c 'WANEM_RANK=$WANEM_RANK GOSS_MEASURE=$([ $WANEM_RANK = 2 ] && echo o
 check "sums are right where one rank does not say GOSS_MEASURE=trials" [ $status = 0 ]
 check "then nothing is compared" bash -c '! grep -q "a plan .* takes" "$scratch/errors"'
 check "and nothing is said of it" grep -q '"compares": false, "plans_tried": 0' "$TRIALS.1"
+
+job env GOSS_MEASURE=links "$rank"
+check "sums are right where links are measured at first" [ $status = 0 ]
+check "all ranks measured them" [ "$(grep -c 'measured the links between 3 hosts' "$scratch/errors")" = 3 ]
+job bash -c 'GOSS_MEASURE=$([ $WANEM_RANK = 2 ] && echo off || echo links) exec "$0"' "$rank"
+check "sums are right where one rank has GOSS_MEASURE=off" [ $status = 0 ]
+check "then nobody measures" bash -c '! grep -q "measured the links" "$scratch/errors"'
+
+# Rank 1 is killed while links are measured.
+job bash -c '[ $WANEM_RANK != 1 ] || { GOSS_MEASURE=links timeout -s KILL 0.8 "$0"; exit 0; }
+             GOSS_MEASURE=links exec timeout -s KILL 60 "$0"' "$rank"
+check "a rank that dies while links are measured fails the others" [ $status != 0 ]
+check "and they say which" grep -qE 'rank [02] .*rank 1|rank 1 ' "$scratch/errors"
 
 job "$rank" dies
 check "a rank that ends in the middle fails the others in time" grep -q 'rank 1' "$scratch/errors"

@@ -33,8 +33,8 @@ class DirectSender {
     full,    ///< The ring has no space for the description now.
     offered, ///< onSent comes out of collect(), cancel() prevents that.
   };
-  /// Writes the description of a message whose bytes all lie in lent memory, or of any message when the peer reads this
-  /// process's address space.
+  /// Writes the description of a message whose bytes all lie in lent memory, or of one that the peer reads in this
+  /// process's address space (SideControl::reads_addresses), where others can read it.
   Offer offer(SendOperation& operation, RingWriter& writer);
   /// Completes the messages that the peer has read. Returns whether it called back.
   bool collect();

@@ -15,10 +15,10 @@ namespace goss::platform {
 /// its own. The other process may change the bytes at any time, but cannot crash this one.
 std::ptrdiff_t readProcess(int pid, std::uint64_t address, std::size_t bytes, std::span<const iovec> pieces);
 
+inline constexpr std::size_t kMaxProbed = 64;
 /// Whether other processes, where they may, can read this process's bytes at both ends of each of the pieces, which are
 /// at most kMaxProbed and not empty. They cannot read memory of devices that a driver has mapped, which this process
 /// reads like any other.
-inline constexpr std::size_t kMaxProbed = 64;
 [[nodiscard]] bool isReadableByOthers(std::span<const iovec> pieces);
 
 } // namespace goss::platform

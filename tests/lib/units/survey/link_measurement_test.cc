@@ -169,21 +169,47 @@ TEST(LinkMeasurement, PathsOfTheirOwnAreNotHeldUpByAPort) {
   }
 }
 
-TEST(LinkMeasurement, PathsOfManySpeedsAreNoLinesHoweverSlowTheyAreTogether) {
+TEST(LinkMeasurement, PathsOfManySpeedsKeepThemHoweverSlowTheyAreTogether) {
   // Regions in a row, the farther the slower. Together flows had no more than a processor could encrypt.
   std::vector<MeasuredLink> links(16);
   for (int from = 0; from < 4; ++from)
     for (int to = 0; to < 4; ++to) {
       const double alone = 96e6 / std::exp2(std::abs(from - to));
       if (from != to)
-        links[static_cast<std::size_t>(4 * from + to)] = both(alone, 0.4 * alone, 40e-3 * std::abs(from - to));
+        links[static_cast<std::size_t>(4 * from + to)] = both(alone, 0.65 * alone, 40e-3 * std::abs(from - to));
     }
   links[3].alone_bytes_per_s = links[12].alone_bytes_per_s = 0; // These were not measured alone.
   const schedule::Links read = told(links);
   EXPECT_DOUBLE_EQ(read.price(0, 3).bandwidth_bytes_per_s, 12e6);
   EXPECT_DOUBLE_EQ(read.price(0, 1).bandwidth_bytes_per_s, 48e6);
-  for (int rank = 0; rank < 4; ++rank)
-    EXPECT_GE(read.node(read.nodeOf(rank)).up_bytes_per_s, 84e6) << rank;
+  EXPECT_GE(read.node(read.nodeOf(0)).up_bytes_per_s, 84e6);
+  EXPECT_GE(read.node(read.nodeOf(1)).up_bytes_per_s, 78e6) << "two fast flows may share a line";
+}
+
+TEST(LinkMeasurement, SlowFlowsBesideFastOnesDoNotHideASharedLine) {
+  // Two continents of three hosts: 120 MB/s inside and 12 between, where windows are too small. All lines have 125
+  // MB/s.
+  std::vector<MeasuredLink> links(36);
+  for (std::size_t from = 0; from < 6; ++from)
+    for (std::size_t to = 0; to < 6; ++to) {
+      const bool near = from / 3 == to / 3;
+      if (from != to) links[6 * from + to] = near ? both(120e6, 45e6, 10e-3) : both(12e6, 11e6, 70e-3);
+    }
+  const auto read = schedule::Links::parse(linksText(links, schedule::Links(6)), 6);
+  ASSERT_TRUE(read.isOk()) << read.status().text();
+  EXPECT_DOUBLE_EQ(read.value().node(read.value().nodeOf(1)).up_bytes_per_s, 120e6);
+  EXPECT_DOUBLE_EQ(read.value().price(0, 4).bandwidth_bytes_per_s, 12e6);
+}
+
+TEST(LinkMeasurement, FlowsBetweenNearRanksSayNothingOfLines) {
+  // Ranks 0 and 1, 2 and 3 are near. The lines have 24 MB/s.
+  std::vector<MeasuredLink> links(25, both(24e6, 8e6, 35e-3));
+  for (const std::size_t near : {1, 5, 13, 17})
+    links[near] = {0.2e-3, 1e9, kNoRelay, 0, 1e9};
+  const auto read = schedule::Links::parse(linksText(links, schedule::Links(5)), 5);
+  ASSERT_TRUE(read.isOk()) << read.status().text();
+  EXPECT_LE(read.value().node(read.value().nodeOf(4)).up_bytes_per_s, 32e6);
+  EXPECT_GT(read.value().node(read.value().nodeOf(4)).up_bytes_per_s, 0);
 }
 
 TEST(LinkMeasurement, LinesAreEqualWhereTheFastestFlowsOfAllAre) {
