@@ -35,8 +35,8 @@ struct Operation {
 /// A message to a neighbour.
 struct Post {
   int from = 0;             ///< Rank.
-  std::uint64_t number = 0; ///< Of the sender's call among its exchanges with neighbours.
-  int nth = 0;              ///< Of the messages of that call, from 0: they leave one after the other.
+  std::uint64_t number = 0; ///< Number of the sender's call among its exchanges with neighbours.
+  int nth = 0;              ///< Index among the messages of that call, which leave one after the other.
   std::uint64_t bytes = 0;  ///< On the wire.
   double weight = 1;        ///< The sender's factor.
   std::vector<std::byte> data;
@@ -47,7 +47,7 @@ struct Group {
   std::vector<int> world_ranks; ///< By rank.
   Spread spread;
   std::map<std::uint64_t, std::shared_ptr<Operation>> pending; ///< By number; those that ranks have not all called.
-  double busy_until_s = 0;                                     ///< Of the network, with earlier operations.
+  double busy_until_s = 0;                                     ///< When earlier operations leave the network free.
   Status failure;                                              ///< Not ok: every call fails.
   /// By receiver: posts that came before its call, by sender and number, and its pending operations by number.
   std::vector<std::map<std::pair<int, std::uint64_t>, Post>> inbox;

@@ -10,7 +10,7 @@ namespace goss::bench::sim {
 
 namespace {
 
-constexpr std::size_t kStackBytes = 256 << 10; ///< Of address space; memory is what a rank touches.
+constexpr std::size_t kStackBytes = 256 << 10; ///< Address space of a stack; it takes the memory that a rank touches.
 /// A rank that overflows its stack crashes instead of writing another's.
 constexpr std::size_t kGuardBytes = 4096;
 /// More fibers have no guards: each takes two mappings, of which Linux gives a process 65,530 (vm.max_map_count).

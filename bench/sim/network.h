@@ -39,7 +39,7 @@ struct Exchange {
 
 struct Cost {
   double time_s = 0; ///< From the last rank's call to the end.
-  double busy_s = 0; ///< Of the busiest port or processor: the next exchange of the same ranks begins no earlier.
+  double busy_s = 0; ///< Time of the busiest port or processor, before which the same ranks begin no next exchange.
   double bytes = 0;  ///< Sent by all ranks together.
   std::string plan = {};
 };

@@ -105,7 +105,7 @@ class Meeting {
   std::vector<bool> gone_;
   std::vector<std::unique_ptr<Agreement>> parts_;
   std::vector<double> port_free_s_;
-  std::vector<bool> told_; ///< Its decision.
+  std::vector<bool> told_; ///< By rank: it has told the others its decision.
   std::priority_queue<Message, std::vector<Message>, std::greater<>> messages_;
   std::uint64_t number_ = 0;
   double now_s_ = 0;

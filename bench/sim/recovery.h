@@ -11,7 +11,7 @@ namespace goss::bench::sim {
 
 struct AgreementCost {
   double time_s = 0;
-  double messages = 0; ///< Of all ranks.
+  double messages = 0; ///< Messages of all ranks.
   bool goes_on = true; ///< The survivors are enough.
 };
 

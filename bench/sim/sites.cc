@@ -82,7 +82,7 @@ Result<int> readWhole(const nlohmann::json& object, const char* key, int least, 
 /// Entries of "sites" with equal ports.
 struct Entry {
   int copies = 1;
-  int ranks = -1; ///< Of each; -1: a share of what the others leave.
+  int ranks = -1; ///< Ranks of each copy; -1: a share of what the others leave.
   schedule::NodePrice port;
 };
 

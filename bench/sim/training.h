@@ -36,16 +36,16 @@ struct Interval {
 
 struct TrainingResult {
   double time_s = 0;         ///< Until the last rank has made its last step.
-  double start_s = 0;        ///< Of it, before the first step.
+  double start_s = 0;        ///< Part of time_s before the first step.
   double utilisation = 0;    ///< Part of the living ranks' time in which they computed.
-  double steps_computed = 0; ///< Of all ranks.
+  double steps_computed = 0; ///< Steps of all ranks together.
   std::uint64_t recoveries = 0;
   double recovering_s = 0; ///< Part of time_s, from a death's being known to the next step.
   double agreement_messages = 0;
   int survivors = 0;
   Traffic traffic;
   std::vector<double> step_ends_s;              ///< When the slowest rank ended each step.
-  std::vector<std::vector<Interval>> timelines; ///< Of the first ranks.
+  std::vector<std::vector<Interval>> timelines; ///< Timelines of the first ranks.
 };
 
 /// Errors: of the synchronizer, such as a wrong spec; peerLost when too few ranks are left.

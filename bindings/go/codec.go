@@ -20,7 +20,7 @@ func (c *Comm) RegisterCodec(name string, block int, coder Coder) error {
 	return c.call(func(raw abi.Comm) abi.Status { return abi.RegisterCoder(raw, text, block, coder) })
 }
 
-// ExportCodecState is what codecs keep between operations, for checkpoints.
+// ExportCodecState returns what codecs keep between operations, for checkpoints.
 func (c *Comm) ExportCodecState() (state []byte, err error) {
 	err = c.use(func(raw abi.Comm) error {
 		state, err = takeBytes(func(bytes *unsafe.Pointer, count *uintptr) abi.Status { return abi.CodecStateExport(raw, bytes, count) })
@@ -29,12 +29,12 @@ func (c *Comm) ExportCodecState() (state []byte, err error) {
 	return state, err
 }
 
-// ImportCodecState replaces it.
+// ImportCodecState replaces what codecs keep by what ExportCodecState returned.
 func (c *Comm) ImportCodecState(state []byte) error {
 	return c.call(func(raw abi.Comm) abi.Status { return abi.CodecStateImport(raw, pointerTo(state), uintptr(len(state))) })
 }
 
-// ReadCodecState is what error feedback keeps of the first elements of a tensor.
+// ReadCodecState reads what error feedback keeps of the first elements of a tensor.
 func (c *Comm) ReadCodecState(tensor uint64, values []float32) error {
 	if len(values) == 0 {
 		return nil
@@ -49,7 +49,7 @@ func (c *Comm) ResetCodecState(tensor uint64) error {
 	return c.call(func(raw abi.Comm) abi.Status { return abi.CodecStateReset(raw, tensor) })
 }
 
-// Codecs are what built-in codec specs are made of, as JSON.
+// Codecs describes what built-in codec specs are made of, as JSON.
 func Codecs() (string, error) { return takeText(abi.Codecs) }
 
 // Explain prices every algorithm for a collective, as JSON; links is the text of a link file, or "".
@@ -66,7 +66,7 @@ func Explain(collective string, ranks, bytes int, links string) (string, error) 
 	})
 }
 
-// ExplainCodec is Explain of a vector compressed by a built-in codec.
+// ExplainCodec is Explain for a vector compressed by a built-in codec.
 func ExplainCodec(collective string, ranks, bytes int, codec, links string) (string, error) {
 	if err := narrow("ExplainCodec", ranks); err != nil {
 		return "", err

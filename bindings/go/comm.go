@@ -43,10 +43,10 @@ func New() (*Comm, error) {
 	return newComm(nil, func(comm *abi.Comm) abi.Status { return abi.CommCreate(nil, comm) })
 }
 
-// Rank is the caller's.
+// Rank returns the caller's rank.
 func (c *Comm) Rank() int { return c.rank }
 
-// Size is the number of ranks.
+// Size returns the number of ranks.
 func (c *Comm) Size() int { return c.size }
 
 // use keeps the communicator open during f.
@@ -135,10 +135,10 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	})
 }
 
-// Dup is a communicator of the same ranks. Collective.
+// Dup makes a communicator of the same ranks. Collective.
 func (c *Comm) Dup() (*Comm, error) { return c.made(abi.CommDup) }
 
-// Shrink is a communicator of the ranks that are left. Collective over these; this one fails. The context's deadline ends it, but not
+// Shrink makes a communicator of the ranks that are left. Collective over these; this one fails. The context's deadline ends it, but not
 // its cancelling: a communicator that has failed cannot be aborted.
 func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	options, err := optionsOf(ctx, Options{}, 0)
@@ -150,7 +150,7 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	return made, because(ctx, err)
 }
 
-// Transport is the name of the one that reaches a rank.
+// Transport returns the name of the transport that reaches a rank.
 func (c *Comm) Transport(peer int) (string, error) {
 	if err := narrow("Transport", peer); err != nil {
 		return "", err
@@ -160,7 +160,7 @@ func (c *Comm) Transport(peer int) (string, error) {
 	return abi.Text(name), err
 }
 
-// Err is the first failure, after which the communicator refuses operations.
+// Err returns the first failure, after which the communicator refuses operations.
 func (c *Comm) Err() error {
 	return c.use(func(raw abi.Comm) error {
 		var status abi.Status
@@ -179,7 +179,7 @@ func (c *Comm) Err() error {
 	})
 }
 
-// EventFd polls readable while a request is complete and not collected. Close closes it.
+// EventFd returns a descriptor that polls readable while a request is complete and not collected. Close closes it.
 func (c *Comm) EventFd() (int, error) {
 	var fd int32
 	err := c.call(func(raw abi.Comm) abi.Status { return abi.CommEventFd(raw, &fd) })
@@ -193,7 +193,7 @@ func (c *Comm) Abort(reason string) error {
 	return c.interrupt(func(raw abi.Comm) abi.Status { return abi.CommAbort(raw, text) })
 }
 
-// Counters are running totals of this rank.
+// Counters returns running totals of this rank.
 func (c *Comm) Counters() (abi.Counters, error) {
 	var counters abi.Counters
 	abi.CountersInit(&counters, unsafe.Sizeof(counters))
@@ -201,7 +201,7 @@ func (c *Comm) Counters() (abi.Counters, error) {
 	return counters, err
 }
 
-// MeasureLinks measures all links, and is the text of a link file. Collective.
+// MeasureLinks measures all links and returns the text of a link file. Collective.
 func (c *Comm) MeasureLinks(ctx context.Context) (string, error) {
 	options, err := optionsOf(ctx, Options{}, 0)
 	if err != nil {

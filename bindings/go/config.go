@@ -22,14 +22,14 @@ func (id UniqueID) Destroy() error {
 	return call(nil, func() abi.Status { return abi.UniqueIdDestroy(&raw) })
 }
 
-// Config is the settings of a new world of ranks.
+// Config holds the settings of a new world of ranks.
 type Config struct {
 	// Raw begins with the environment's values; goss_config says what the fields mean. Text sets those that are strings.
 	Raw   *abi.Config
 	texts texts
 }
 
-// NewConfig is that of the environment. Release frees its strings.
+// NewConfig returns the settings of the environment. Release frees their strings.
 func NewConfig() (*Config, error) {
 	config := &Config{Raw: &abi.Config{}}
 	err := call(nil, func() abi.Status { return abi.ConfigInitSized(config.Raw, unsafe.Sizeof(*config.Raw)) })
@@ -41,7 +41,7 @@ func (c *Config) Text(field *unsafe.Pointer, text string) {
 	*field = c.texts.of(text)
 }
 
-// Join names the world, and this process's place in it.
+// Join sets the world, and this process's place in it.
 func (c *Config) Join(id UniqueID, rank, ranks int) {
 	c.Raw.Rank, c.Raw.Ranks = int32(rank), int32(ranks)
 	memory := abi.NewMemory(unsafe.Sizeof(id))
@@ -50,12 +50,12 @@ func (c *Config) Join(id UniqueID, rank, ranks int) {
 	c.Raw.UniqueId = (*abi.UniqueId)(memory)
 }
 
-// Check tells whether it is well-formed.
+// Check returns an error unless the settings are well-formed.
 func (c *Config) Check() error {
 	return call(nil, func() abi.Status { return abi.ConfigCheck(c.Raw) })
 }
 
-// Release frees its strings; it is not to be used afterwards.
+// Release frees the strings of the config, which is not to be used afterwards.
 func (c *Config) Release() { c.texts.release() }
 
 // NewWith meets the ranks that the config names.

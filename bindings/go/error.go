@@ -27,10 +27,10 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-// Unwrap is the context's error, where a context ended the call.
+// Unwrap returns the context's error, where a context ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is tells whether target is an *Error with the same status, such as ErrTimeout.
+// Is reports whether target is an *Error with the same status, such as ErrTimeout.
 func (e *Error) Is(target error) bool {
 	other, ok := target.(*Error)
 	return ok && other.Status == e.Status

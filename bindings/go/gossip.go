@@ -55,10 +55,10 @@ const (
 	Constant         = abi.TopologyConstant
 )
 
-// Topology is which ranks send to which in every round, and with what weights.
+// Topology defines which ranks send to which in every round, and with what weights.
 type Topology struct{ raw abi.Topology }
 
-// NewTopology is by a spec such as "ring" or "torus:4x4"; gossip.h lists them.
+// NewTopology makes a topology by a spec such as "ring" or "torus:4x4"; gossip.h lists them.
 func NewTopology(spec string, ranks int) (*Topology, error) {
 	if err := narrow("NewTopology", ranks); err != nil {
 		return nil, err
@@ -79,13 +79,13 @@ func (t *Topology) call(f func() abi.Status) error {
 	return call(nil, f)
 }
 
-// Period is the number of rounds after which it repeats.
+// Period returns the number of rounds after which the topology repeats.
 func (t *Topology) Period() (period uint64, err error) {
 	err = t.call(func() abi.Status { return abi.TopologyPeriod(t.raw, &period) })
 	return period, err
 }
 
-// Weight is the factor with which a rank takes what another sends.
+// Weight returns the factor with which a rank takes what another sends.
 func (t *Topology) Weight(round uint64, to, from int) (weight float64, err error) {
 	if err := narrow("Weight", to, from); err != nil {
 		return 0, err
@@ -94,7 +94,7 @@ func (t *Topology) Weight(round uint64, to, from int) (weight float64, err error
 	return weight, err
 }
 
-// Neighbors are those of a rank in a round.
+// Neighbors returns the neighbours of a rank in a round.
 func (t *Topology) Neighbors(round uint64, rank int) (Neighborhood, error) {
 	if err := narrow("Neighbors", rank); err != nil {
 		return Neighborhood{}, err
@@ -114,18 +114,18 @@ func (t *Topology) Neighbors(round uint64, rank int) (Neighborhood, error) {
 	return Neighborhood{raw.SelfWeight, list(raw.Sources, raw.SourceCount), list(raw.Destinations, raw.DestinationCount)}, nil
 }
 
-// Require succeeds if every round has the property.
+// Require returns nil if every round has the property.
 func (t *Topology) Require(property abi.TopologyProperty) error {
 	return t.call(func() abi.Status { return abi.TopologyRequire(t.raw, int32(property)) })
 }
 
-// Describe is its properties as JSON.
+// Describe returns the topology's properties as JSON.
 func (t *Topology) Describe() (string, error) {
 	defer runtime.KeepAlive(t)
 	return takeText(func(text *unsafe.Pointer) abi.Status { return abi.TopologyDescribe(t.raw, text) })
 }
 
-// Draw is the graph of a round as SVG; -1: of all rounds.
+// Draw returns the graph of a round as SVG; -1: of all rounds.
 func (t *Topology) Draw(round int64) (string, error) {
 	defer runtime.KeepAlive(t)
 	return takeText(func(text *unsafe.Pointer) abi.Status { return abi.TopologyDraw(t.raw, round, text) })

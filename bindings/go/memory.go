@@ -58,7 +58,7 @@ type Buffer[T Element] struct {
 	count   int
 }
 
-// Alloc is memory of zeros that the ranks of this host map. Free gives it back; until then the communicator cannot be closed.
+// Alloc returns memory of zeros that the ranks of this host map. Free gives it back; until then the communicator cannot be closed.
 func Alloc[T Element](comm *Comm, count int) (Buffer[T], error) {
 	var one T
 	if count < 0 || uintptr(count) > (1<<62)/unsafe.Sizeof(one) {
@@ -88,10 +88,10 @@ func Alloc[T Element](comm *Comm, count int) (Buffer[T], error) {
 	return buffer, nil
 }
 
-// Slice is the elements, until Free. They are not to be touched while an operation with them is under way.
+// Slice returns the elements, until Free. They are not to be touched while an operation with them is under way.
 func (b Buffer[T]) Slice() []T { return unsafe.Slice(b.address, b.count) }
 
-// Part is the elements from one index up to before another.
+// Part returns the elements from one index up to before another.
 func (b Buffer[T]) Part(from, to int) Buffer[T] {
 	part := b.Slice()[from:to]
 	if len(part) == 0 {

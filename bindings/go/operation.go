@@ -62,7 +62,7 @@ func (o Operation[M]) naming(numbers ...int) Operation[M] {
 	return o
 }
 
-// With is the operation with other options.
+// With returns the operation with other options.
 func (o Operation[M]) With(options Options) Operation[M] {
 	o.options = options
 	return o
@@ -329,7 +329,7 @@ func (r *Request) Test() (done bool, message Message, err error) {
 	return true, messageOf(raw), r.end(request, err)
 }
 
-// Err is how the operation has failed, before it is waited for. It is nil while another goroutine waits, which gets the failure. It
+// Err returns how the operation has failed, before it is waited for. It is nil while another goroutine waits, which gets the failure. It
 // blames no rank by number, as Wait's does.
 func (r *Request) Err() error {
 	return r.comm.use(func(raw abi.Comm) error {

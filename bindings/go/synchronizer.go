@@ -16,7 +16,7 @@ type Synchronizer struct {
 	tensors []description
 }
 
-// Info is what a synchronizer does; goss_sync_info says what the fields mean.
+// Info describes a synchronizer; goss_sync_info says what the fields mean.
 type Info struct {
 	Spec          string
 	Gradients     int
@@ -25,10 +25,10 @@ type Info struct {
 	DynamicPeriod int64
 }
 
-// SynchronizerMethods is all of them as JSON.
+// SynchronizerMethods describes all methods of synchronizers, as JSON.
 func SynchronizerMethods() (string, error) { return takeText(abi.SyncMethods) }
 
-// NewSynchronizer is by a spec such as "diloco:h=50"; docs/synchronizers.md lists them. Collective.
+// NewSynchronizer makes a synchronizer by a spec such as "diloco:h=50"; docs/synchronizers.md lists them. Collective.
 func NewSynchronizer(comm *Comm, spec string) (*Synchronizer, error) {
 	text := abi.NewText(spec)
 	defer abi.Release(text)
@@ -55,8 +55,8 @@ func (s *Synchronizer) open(f func() abi.Status) func(abi.Comm) abi.Status {
 	}
 }
 
-// Register takes a tensor of the model, before Start, and is its number. Parameter and gradient, of one length, are lent until Close.
-// A layer of -1 is one of its own.
+// Register adds a tensor of the model, before Start, and returns its number. Parameter and gradient, of one length, are lent until Close.
+// A tensor with a layer of -1 is a layer of its own.
 func (s *Synchronizer) Register(name string, parameter, gradient Buffer[float32], layer int) (int, error) {
 	if gradient.count != parameter.count {
 		return 0, invalid("Register of %q with %d parameters and %d gradients; give as many", name, parameter.count, gradient.count)
@@ -90,24 +90,24 @@ func (s *Synchronizer) Start() error {
 	return s.call(func() abi.Status { return abi.SyncStart(s.raw) })
 }
 
-// SetLr is the learning rate of the steps to come.
+// SetLr sets the learning rate of the steps to come.
 func (s *Synchronizer) SetLr(lr float64) error {
 	return s.call(func() abi.Status { return abi.SyncSetLr(s.raw, lr) })
 }
 
-// Computes tells whether this rank computes the coming step.
+// Computes reports whether this rank computes the coming step.
 func (s *Synchronizer) Computes() (bool, error) {
 	var computes int32
 	err := s.call(func() abi.Status { return abi.SyncComputes(s.raw, &computes) })
 	return computes != 0, err
 }
 
-// StepTime tells how long this rank computes in a step.
+// StepTime tells the synchronizer, during a step, how many seconds this rank computes in it.
 func (s *Synchronizer) StepTime(seconds float64) error {
 	return s.call(func() abi.Status { return abi.SyncStepTime(s.raw, seconds) })
 }
 
-// GradientReady says that a gradient is final for this step. It is not to be touched until Gradients has returned.
+// GradientReady declares a gradient final for this step. The gradient is not to be touched until Gradients has returned.
 func (s *Synchronizer) GradientReady(index int) error {
 	if err := narrow("GradientReady", index); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (s *Synchronizer) Gradients() error {
 	return s.call(func() abi.Status { return abi.SyncGradients(s.raw) })
 }
 
-// Step says that the optimizer has changed the parameters. Collective.
+// Step tells the synchronizer that the optimizer has changed the parameters. Collective.
 func (s *Synchronizer) Step() error { return s.call(func() abi.Status { return abi.SyncStep(s.raw) }) }
 
 // Finish applies what is in flight: all ranks hold the same parameters then. Collective.
@@ -128,7 +128,7 @@ func (s *Synchronizer) Finish() error {
 	return s.call(func() abi.Status { return abi.SyncFinish(s.raw) })
 }
 
-// Export is what is needed beside the parameters to go on with the same bits.
+// Export returns the state that is needed beside the parameters to go on with the same bits.
 func (s *Synchronizer) Export() (state []byte, err error) {
 	if s.raw == nil {
 		return nil, invalid("the synchronizer is closed")
@@ -140,12 +140,12 @@ func (s *Synchronizer) Export() (state []byte, err error) {
 	return state, err
 }
 
-// Import takes it, before Start.
+// Import restores a state that Export returned, before Start.
 func (s *Synchronizer) Import(state []byte) error {
 	return s.call(func() abi.Status { return abi.SyncImport(s.raw, pointerTo(state), uintptr(len(state))) })
 }
 
-// ImportAll takes the states of all ranks of a run on another number of ranks; true when something is left behind.
+// ImportAll restores the states of all ranks of a run on another number of ranks; it returns true when something is left behind.
 func (s *Synchronizer) ImportAll(states [][]byte) (bool, error) {
 	if len(states) == 0 {
 		return false, invalid("ImportAll of no states; give those of all ranks")
@@ -169,7 +169,7 @@ func (s *Synchronizer) ImportAll(states [][]byte) (bool, error) {
 	return dropped != 0, err
 }
 
-// Info is what it does.
+// Info describes what the synchronizer does.
 func (s *Synchronizer) Info() (Info, error) {
 	var raw abi.SyncInfo
 	abi.SyncInfoInit(&raw, unsafe.Sizeof(raw))
@@ -179,7 +179,7 @@ func (s *Synchronizer) Info() (Info, error) {
 	return Info{abi.Text(raw.Spec), int(raw.Gradients), raw.LocalSteps != 0, int(raw.GradientSize), raw.DynamicPeriod}, nil
 }
 
-// Counters are its running totals on this rank.
+// Counters returns the synchronizer's running totals on this rank.
 func (s *Synchronizer) Counters() (abi.SyncCounters, error) {
 	var counters abi.SyncCounters
 	abi.SyncCountersInit(&counters, unsafe.Sizeof(counters))
@@ -198,7 +198,7 @@ func (s *Synchronizer) Abort(reason string) error {
 	})
 }
 
-// Close ends it; parameters and gradients are the caller's again.
+// Close ends the synchronizer; parameters and gradients are the caller's again.
 func (s *Synchronizer) Close() error {
 	err := s.call(func() abi.Status {
 		s.mutex.Lock()

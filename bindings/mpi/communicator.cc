@@ -15,8 +15,8 @@ namespace {
 /// The longest that goss_config takes, for programs that expect MPI to wait for ever.
 constexpr std::int64_t kForeverMs = 1000000000000;
 
-/// As MPI, a rank that waits goes on looking. One that sleeps costs the others what it takes to wake it, in a program
-/// that computes for longer than Gossamer looks by default: then all but the last rank slept.
+/// A waiting rank spins this long, as MPI's do. By default Gossamer spins for less than some programs compute: then all
+/// ranks but the last slept, and had to be woken.
 constexpr std::int32_t kSpinUs = 1000000;
 
 constexpr const char* kAlone = "one rank alone";

@@ -63,7 +63,7 @@ class Communicator {
 struct Found {
   std::shared_ptr<Communicator> communicator; ///< Null: its collectives go to MPI.
   std::string reason;                         ///< Why they do.
-  int error = MPI_SUCCESS;                    ///< Of setting it up; the error handler has been called.
+  int error = MPI_SUCCESS;                    ///< Error of setting it up; the error handler has been called.
 };
 
 /// The communicators that have been freed.

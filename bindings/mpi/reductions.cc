@@ -42,7 +42,7 @@ struct Reduction {
   Plan plan() { return operation == nullptr ? std::move(refusal) : Plan{std::move(operation), "", 0}; }
 
   Arithmetic how;
-  std::size_t count = 0; ///< Of `how.dtype`.
+  std::size_t count = 0; ///< Elements of type `how.dtype`.
   std::size_t alignment = 1;
   std::unique_ptr<Operation> operation; ///< Null: refused.
   Plan refusal;

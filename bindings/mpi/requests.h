@@ -20,9 +20,9 @@
 namespace goss::interposer {
 
 struct Pending {
-  const char* function = "";                  ///< That began it.
-  std::shared_ptr<Communicator> home;         ///< Whose error handler is called.
-  std::shared_ptr<Communicator> communicator; ///< On which it runs.
+  const char* function = "";                  ///< MPI function that began the request.
+  std::shared_ptr<Communicator> home;         ///< Communicator whose error handler reports failures.
+  std::shared_ptr<Communicator> communicator; ///< Communicator on which the operation runs.
   std::unique_ptr<Operation> operation;
   Clock::time_point started;
 

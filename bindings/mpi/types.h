@@ -14,7 +14,7 @@ namespace goss::interposer {
 
 /// How one element of a type lies in memory.
 struct TypeFacts {
-  std::size_t bytes = 0;      ///< Of its data.
+  std::size_t bytes = 0;      ///< Size of an element's data.
   MPI_Aint extent = 0;        ///< From one element to the next.
   bool is_contiguous = false; ///< Its bytes lie without gaps in the order in which MPI sends them.
 };

@@ -36,10 +36,10 @@ struct Call {
   std::size_t count = 0; ///< Elements of a block.
   ncclDataType_t type = ncclInt8;
   goss_op op = GOSS_SUM;
-  double scale = 1.0;                       ///< Of GOSS_PREMUL_SUM.
+  double scale = 1.0;                       ///< Factor of GOSS_PREMUL_SUM.
   const std::byte* device_scalar = nullptr; ///< Not null: where the stream reads the scale.
   int root = 0;                             ///< Or the other rank of a message.
-  std::int32_t tag = 0;                     ///< Of messages: counts those between the two ranks.
+  std::int32_t tag = 0;                     ///< Counts the messages between the two ranks.
   std::string codec;
   std::string algorithm;
   std::int64_t timeout_ms = 0;

@@ -62,7 +62,7 @@ struct ncclComm {
   std::atomic<bool> aborted{false};
   std::atomic<bool> suspended{false};
 
-  std::mutex mutex; ///< Of `ops`.
+  std::mutex mutex; ///< Guards `ops`.
   std::map<int, UserOp> ops;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 struct Last {
   std::mutex mutex;
   std::string text;
-  std::array<std::string, ncclNumResults> reasons; ///< Of each result.
+  std::array<std::string, ncclNumResults> reasons; ///< Reason for each result.
 };
 
 /// Threads of the program may still call while static objects are destroyed.

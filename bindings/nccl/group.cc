@@ -12,7 +12,7 @@ namespace {
 
 struct Start {
   std::shared_ptr<ncclComm> comm;
-  std::shared_ptr<Turns> turns; ///< Of the communicator that it comes out of; null: there is none.
+  std::shared_ptr<Turns> turns; ///< Turns of the communicator that it comes out of; null: there is none.
   ncclComm_t* out;
   Starter function;
 };

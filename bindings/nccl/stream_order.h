@@ -45,7 +45,7 @@ class StreamOrder {
  private:
   StreamOrder(Device& device, goss_comm_t comm) : device_(device), comm_(comm) {}
 
-  using Queues = std::vector<DeviceQueue*>; ///< Of a submission, each once: the first one does its work.
+  using Queues = std::vector<DeviceQueue*>; ///< A submission's queues, each once: the first one does its work.
 
   // Under submit_mutex_.
   Result<DeviceQueue*> queueOf(cudaStream_t stream);
@@ -61,20 +61,20 @@ class StreamOrder {
   void collect();
   void note(const Status& failure);
 
-  Device& device_; ///< Of CUDA.
+  Device& device_; ///< The CUDA provider.
   const goss_comm_t comm_;
 
   std::mutex submit_mutex_;
   std::map<cudaStream_t, std::unique_ptr<DeviceQueue>> queues_;
   std::unique_ptr<DeviceEvent> end_;    ///< Behind the last submission.
-  std::unique_ptr<DeviceEvent> fork_;   ///< Of the other streams of a group.
+  std::unique_ptr<DeviceEvent> fork_;   ///< Recorded on the other streams of a group.
   std::unique_ptr<DeviceEvent> scalar_; ///< Behind the copy of a scalar.
   std::unique_ptr<DeviceBlock> host_scalar_;
   DeviceQueue* last_ = nullptr;
-  std::map<std::pair<Kind, int>, std::int32_t> tags_; ///< Of the next message to each rank, and from it.
+  std::map<std::pair<Kind, int>, std::int32_t> tags_; ///< Tag of the next message to each rank, and from it.
 
   std::mutex mutex_;
-  std::deque<goss_request_t> pending_; ///< Of calls that were submitted, in their order.
+  std::deque<goss_request_t> pending_; ///< Requests of submitted calls, in their order.
   Status failure_;
 
   std::unique_ptr<DeviceEvent> probe_; ///< Never recorded: asks the device whether it lives.

@@ -37,7 +37,7 @@ constexpr std::uint64_t kMaxBesideBytes = 1536;
 constexpr std::uint64_t kParts = 5;
 /// Limit of a contribution behind the slots; a part holds several of them.
 constexpr std::uint64_t kMaxBehindBytes = kWideBoardBytes;
-/// Among more ranks all lanes have too many pages for one call, which has the engine's lock meanwhile.
+/// With more ranks, all lanes have too many pages to touch in one call, which holds the engine's lock meanwhile.
 constexpr std::size_t kMostTouchedRanks = 16;
 constexpr std::size_t kMinBehindBytes = 16 * kMaxBehindBytes;
 /// Lines that no rank writes: the reader's processor prefetches them when it comes near the end
@@ -206,7 +206,7 @@ bool BoardChannel::hasRoom(std::uint64_t number) {
   return number < all_written_ + kSlots;
 }
 
-/// Before this process first uses bytes behind the slots of the rank's lane.
+/// Touches the pages behind the slots of the rank's lane before this process first uses them.
 void BoardChannel::touchBehind(const BoardCollective& work, int rank) {
   if (work.behind_places == 0 || lanes_.size() > kMostTouchedRanks) return;
   const auto index = static_cast<std::size_t>(rank);

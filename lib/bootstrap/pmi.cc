@@ -150,7 +150,7 @@ class PmiSession {
   std::mutex mutex_;
   std::int64_t owner_ = 0; ///< The process that initialised PMI; 0: none has.
   int fd_ = -1;
-  dev_t device_ = 0; ///< Of fd_, as inode_.
+  dev_t device_ = 0; ///< Device of the file fd_; inode_ is its inode.
   ino_t inode_ = 0;
   unsigned worlds_ = 0;
   bool failed_ = false;

@@ -29,9 +29,9 @@ class StreamGate {
   struct Shape {
     std::uint32_t fragments = 1;
     std::uint32_t slots = 1;
-    std::uint32_t gates = 1; ///< Of each fragment: its phases but the first.
+    std::uint32_t gates = 1; ///< Gates of each fragment: one for each phase but the first.
     std::size_t slot_bytes = 0;
-    std::size_t memory_bytes = 0; ///< Of device memory, for each slot.
+    std::size_t memory_bytes = 0; ///< Device memory for each slot.
   };
   /// For a call on `stream`, which is the caller's.
   static Result<std::shared_ptr<StreamGate>> make(DeviceStation& station, void* stream, const Shape& shape);
@@ -42,10 +42,10 @@ class StreamGate {
   /// Device memory of a slot.
   [[nodiscard]] std::byte* memory(std::uint32_t index) const { return memory_[index].data(); }
 
-  /// Before anything is enqueued: nothing comes out of the call, so the stream does not wait for it.
+  /// The stream does not wait for the call, out of which nothing comes. Call it before anything is enqueued.
   void letPass() { waits_ = false; }
 
-  /// What the stream uses besides, until it has passed the call.
+  /// Keeps `used`, which the stream uses too, until the stream has passed the call.
   void keep(std::shared_ptr<const void> used) { used_ = std::move(used); }
 
   /// Enqueues a phase of a fragment; called in the order of the stream.
@@ -53,9 +53,9 @@ class StreamGate {
   /// Enqueues the first part: the fragments that fit the slots arrive. By the caller's thread, without the
   /// engine's lock: where streams are made synchronous, the second part returns only when the gates have been opened.
   Status enqueueArrivals(const Work& work);
-  /// Enqueues the rest. In a group of calls, after the first parts of all of them.
+  /// Enqueues the second part. To be called, in a group of calls, after the first parts of all of them.
   Status enqueueGates(const Work& work);
-  /// After the last of them, or an error. From now on hasLeft() may be true.
+  /// To be called when all is enqueued, or a part has failed. From now on hasLeft() may be true.
   void setEnqueued();
   [[nodiscard]] bool isEnqueued() const { return enqueued_.load(std::memory_order_acquire); }
 

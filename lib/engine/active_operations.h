@@ -11,11 +11,11 @@
 
 namespace goss {
 
-/// All of them, those to advance, and those to poll. Every function wants the engine's lock.
+/// Lists of all active operations, those to advance, and those to poll. Every function needs the engine's lock.
 class ActiveOperations {
  public:
   [[nodiscard]] bool isEmpty() const GOSS_ON_LOOP { return first_ == nullptr; }
-  /// The one that was added last; null: there is none.
+  /// The operation that was added last; null: there is none.
   [[nodiscard]] Operation* newest() const GOSS_ON_LOOP { return first_; }
   /// Calls `visit` for each; it may complete any of them.
   void forEach(const std::function<void(Operation&)>& visit) const GOSS_ON_LOOP;
@@ -41,14 +41,14 @@ class ActiveOperations {
   /// The operation's pollOnLoop() will be called in each turn of the loop and before it sleeps, until it completes or
   /// stopPolling().
   void keepPolling(Operation& operation) GOSS_ON_LOOP;
-  /// Until the next keepPolling().
+  /// Stops calling the operation's pollOnLoop(), until the next keepPolling().
   void stopPolling(Operation& operation) GOSS_ON_LOOP;
   [[nodiscard]] bool hasPolled() const GOSS_ON_LOOP { return !polled_.empty(); }
-  /// Whether one of these waits for a device.
+  /// Whether a polled operation waits for a device.
   [[nodiscard]] bool waitsForDevice() const GOSS_ON_LOOP {
     return std::any_of(polled_.begin(), polled_.end(), [](const Operation* one) { return one->waitsForDevice(); });
   }
-  /// Polls each of these. Returns whether there was something.
+  /// Polls each polled operation. Returns whether any made progress.
   bool poll() GOSS_ON_LOOP;
 
   /// Tells the hosts of deadlines and probes that are due; does nothing when it was called a moment ago.

@@ -24,8 +24,8 @@ struct KeptRange {
 /// An encoding of a call that keeps what it loses.
 struct KeptEncoding {
   KeptRange kept;
-  std::size_t place = 0;  ///< Number of the fragment * steps + that of the step.
-  bool on_device = false; ///< Else on the host.
+  std::size_t place = 0;  ///< Index of the fragment * number of steps + index of the step.
+  bool on_device = false; ///< The device encodes; else the host does.
 };
 
 /// The residuals that steps of one call on the device add and keep.
@@ -35,7 +35,7 @@ class DeviceResiduals {
   [[nodiscard]] std::span<float* const> ofFragment(std::uint32_t fragment) const {
     return std::span(at_).subspan(fragment * steps_, steps_);
   }
-  /// Enqueues copies after which they hold what they must: nothing where they did so before. To stand before all steps.
+  /// Enqueues the copies that fill new residuals with zeros, or with values from the host. Call it before all steps.
   Status enqueueStart(DeviceQueue& queue) const;
 
  private:

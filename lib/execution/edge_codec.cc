@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Whether a payload of set bits decodes to NaN: such ones stand in the slots of a call that has failed, and nobody may
-/// take what its stream makes of them for numbers.
+/// Whether a payload whose bits are all set decodes to NaN. A failed call leaves such payloads in its slots, and nobody
+/// may take what the stream makes of them for numbers.
 bool makesNan(const Codec& codec) {
   constexpr std::size_t kElems = 4096 + 37;
   const std::vector<std::byte> set(codec.maxBytes(kElems), std::byte{0xff});
@@ -39,7 +39,7 @@ std::string_view whyStaged(const CodecPair& codecs) {
   return "";
 }
 
-/// Whether both codecs do, which is found out once for all calls with them.
+/// Whether makesNan() holds for both codecs, which is found out once for all calls with them.
 bool EdgeCodec::makeNan(const std::shared_ptr<const CodecPair>& codecs) {
   if (tried_ != codecs) {
     tried_ = codecs;
@@ -50,7 +50,7 @@ bool EdgeCodec::makeNan(const std::shared_ptr<const CodecPair>& codecs) {
 
 bool EdgeCodec::findCodecs(const Call& call, Devices& devices) {
   const Result<DeviceStation*> station = devices.station(call.device.device);
-  if (!station.isOk()) return false; // By which the call will fail.
+  if (!station.isOk()) return false; // The call will fail with the same error.
   if (call.device.ordered && !makeNan(call.codecs)) return false;
   for (const Compression* one : {&call.codecs->contribution, &call.codecs->result}) {
     Result<std::shared_ptr<const QueuedCodec>> made = station.value()->codec(one->codec->spec());
@@ -85,7 +85,7 @@ std::size_t EdgeCodec::bytesOf(const schedule::Layout& layout, Slot payload) con
   return compressionOf(*call_->codecs, schedule_->payload_finished[payload.index]).codec->maxBytes(elems);
 }
 
-/// Behind the payloads: numbers that a merge makes and nobody needs, and the codecs' scratch.
+/// Behind the payloads lie numbers that a merge makes and nobody needs, and the codecs' scratch.
 std::size_t EdgeCodec::memoryBytes(const schedule::Layout& layout, const StagedSlots& slots) const {
   std::size_t scratch = 0;
   for (std::uint32_t i = 0; i < schedule_->steps.size(); ++i) {

@@ -25,7 +25,7 @@ std::string_view whyStaged(const CodecPair& codecs);
 struct EdgeFragment {
   const StepContext& context;
   const StagedSlots& slots;
-  std::byte* pinned = nullptr; ///< Of the slots.
+  std::byte* pinned = nullptr; ///< Pinned host memory of the slots.
   std::byte* memory = nullptr; ///< Device memory: EdgeCodec::memoryBytes().
   /// By step: where error feedback keeps its loss, in device memory, or null. Empty: no step has any.
   std::span<float* const> residuals = {};
@@ -37,7 +37,7 @@ class EdgeCodec {
   /// Whether steps of the call run on the device. They do where it has kernels of both codecs, nothing else makes the
   /// call stage its buffers (whyStaged()), and the numbers are float32; in a group of calls where two phases suffice.
   bool bind(const Schedule& schedule, const Call& call, Devices& devices);
-  /// None does.
+  /// No step runs on the device until the next bind().
   void unbind() { is_bound_ = false; }
   [[nodiscard]] bool isBound() const { return is_bound_; }
   /// Null: no step runs on the device.
@@ -76,7 +76,7 @@ class EdgeCodec {
   std::shared_ptr<const QueuedCodec> result_;
   std::shared_ptr<const CodecPair> tried_; ///< What makeNan() knows.
   bool tried_make_nan_ = false;
-  float factor_ = 1; ///< Of the finish.
+  float factor_ = 1; ///< Factor of the finish: 1 / ranks for GOSS_AVG, else 1.
 };
 
 /// Steps of a fragment. What it is made of outlives it.

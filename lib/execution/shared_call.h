@@ -73,7 +73,7 @@ class SharedCall {
   std::uint64_t sequence_ = 0;
   Tag loan_ = 0;
   std::int32_t device_ = -1;               ///< -1: the call is staged.
-  const DeviceStation* station_ = nullptr; ///< Of runs_.
+  const DeviceStation* station_ = nullptr; ///< Station of the runs in runs_.
   std::vector<std::unique_ptr<SharedRun>> runs_;
   std::vector<std::uint32_t> fragment_of_run_;
   std::uint32_t fragments_left_ = 0;

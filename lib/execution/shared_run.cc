@@ -54,8 +54,8 @@ struct SharedRun::Message {
   Message(SharedRun& run, std::uint32_t step, std::size_t most) : out(run, step), in(run, step), pieces(most) {}
   Out out;
   In in;
-  std::vector<Piece> pieces; ///< Of the sender.
-  iovec place{};             ///< Of the pieces.
+  std::vector<Piece> pieces; ///< Pieces of the sender.
+  iovec place{};             ///< The array in `pieces`, as a message.
   bool is_read = false;      ///< The receiver's device has read them.
 };
 

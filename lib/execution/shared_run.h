@@ -103,10 +103,10 @@ class SharedRun {
   std::vector<std::uint32_t> jobs_;  ///< Steps for the device.
   std::vector<std::uint32_t> batch_; ///< Steps on it.
   std::vector<int> lenders_;         ///< World ranks from which the batch reads, once for each step.
-  std::vector<CopyJob> copies_;      ///< Of enqueue().
+  std::vector<CopyJob> copies_;      ///< Scratch of enqueue().
   std::size_t steps_left_ = 0;
   bool active_ = false;
-  Status failure_; ///< Of a message.
+  Status failure_; ///< Failure of a message.
 };
 
 } // namespace goss

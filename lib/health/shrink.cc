@@ -113,13 +113,13 @@ void Shrink::tellDecision(const std::vector<int>& ranks, std::uint64_t attempt) 
   const Decision& decision = over->second;
   ControlMessage message = peers_.message(decision.is_made ? ControlMessage::Type::agreed : ControlMessage::Type::view);
   message.operation = attempt;
-  // A message without a view is a farewell; of this type, of a rank that does not go on.
+  // Without a decision the message has no view; its type, view, tells that this rank does not go on.
   if (decision.is_made) message.text = decision.view.encode();
   peers_.send(ranks, message);
 }
 
 void Shrink::handle(int rank, const ControlMessage& message) {
-  // Without a view the sender's communicator is destroyed, and it has gone on, or not; or it knows that it is left out.
+  // No view: the sender has destroyed its communicator, after it went on (agreed) or not, or knows that it is left out.
   const bool left = message.text.empty();
   const bool goes_on = left && message.type == ControlMessage::Type::agreed;
   const bool decided = !left && message.type == ControlMessage::Type::agreed;

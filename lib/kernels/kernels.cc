@@ -11,7 +11,7 @@ namespace goss::kernels {
 
 namespace {
 
-// From this size on streaming stores were faster than memcpy on the machines measured; see docs/performance.md.
+// From this size on streaming stores beat memcpy on the machines measured (docs/decisions/large_messages.md).
 constexpr std::size_t kStreamBytes = 8u << 20;
 
 constexpr std::size_t kStreamBlockBytes = 16u << 10;

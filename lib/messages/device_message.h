@@ -64,7 +64,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   const MessageCall call_;
   const MessageDevice device_;
   const std::size_t bytes_;
-  MessageOperation inner_; ///< Of the pinned memory.
+  MessageOperation inner_; ///< Sends or receives the pinned memory.
   Phase phase_ = Phase::arriving;
   bool done_ = false;
   DeviceStation* station_ = nullptr;

@@ -25,8 +25,8 @@ Messenger::Messenger(const OperationEnvironment& environment) : context_(environ
   sent_.state_ = Operation::State::complete;
 }
 
-/// Posts the message and looks whether it is over before others would notice that it began: then it needs no deadline,
-/// and no place in the lists of the loop. True: it has completed with success. False: startOnLoop() must follow.
+/// Posts the message and looks briefly whether it completes: then it needs no deadline, and no place
+/// in the lists of the loop. True: it has completed with success. False: startOnLoop() must follow.
 bool Messenger::tryRunOnLoop(MessageOperation& message) {
   if (!context_.operations.asyncError().isOk() || !message.mayEndAtOnceOnLoop()) return false;
   context_.engine.startUnpostedOnLoop(); // Keeps posting order.

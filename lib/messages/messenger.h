@@ -15,8 +15,8 @@
 
 namespace goss {
 
-/// Most short messages are over before they are an operation. Thread-safe where not marked OnLoop; OnLoop functions
-/// want the engine's lock.
+/// Most short messages complete within the call, without an operation. Thread-safe where not marked OnLoop; OnLoop
+/// functions need the engine's lock.
 class Messenger {
  public:
   explicit Messenger(const OperationEnvironment& environment);
@@ -24,7 +24,7 @@ class Messenger {
   /// Sends or receives in this thread. `message` (may be null) is written on success.
   Status run(const MessageCall& call, goss_message* message);
   /// Starts a call; `persistent` ones are made only. The operation is the caller's until releaseOnLoop(), or until the
-  /// communicator goes. Handles of sends that were over at once may be equal. Null: `error` says why.
+  /// communicator goes. Handles of sends that completed at once may be equal. Null: `error` says why.
   Operation* start(const MessageCall& call, bool persistent, Status& error);
 
   /// As start(), for device memory.

@@ -559,7 +559,7 @@ class Search {
   PriceMemo* const memo_; ///< Null: nothing is remembered.
   const int size_;
   const LinkStructure structure_;
-  const int period_; ///< Of the links.
+  const int period_; ///< Period of the links.
   const bool uniform_;
   const std::uint64_t max_steps_;
   std::uint64_t spent_ = 0;

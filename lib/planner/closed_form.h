@@ -44,7 +44,7 @@ class ClosedForm {
   [[nodiscard]] std::uint64_t largestMessage(const Candidate& candidate) const;
   struct Cost {
     double path_s = 0;
-    double busy_s = 0; ///< Of the port or the processor, whichever is longer.
+    double busy_s = 0; ///< Time of the port or the processor, whichever is longer.
   };
   /// A receive that adds to what another adds to is posted after it, and messages that are not eager wait for that.
   [[nodiscard]] bool waitsForReceive(const CostRound& round, double bytes) const;

@@ -19,7 +19,7 @@ namespace goss {
 
 /// A run that is cut into `fragments` parts of so many bytes, `window` of them in flight.
 struct FragmentedRun {
-  double bytes = 0; ///< Of a fragment.
+  double bytes = 0; ///< Bytes of one fragment.
   double fragments = 1;
   double window = 1;
 };
@@ -42,15 +42,15 @@ class LevelForm {
  private:
   struct Cost {
     double path_s = 0;
-    double port_s = 0;       ///< Of the node.
-    double inner_port_s = 0; ///< Of a rank, inside its node.
+    double port_s = 0;       ///< Time in which the node's port is busy.
+    double inner_port_s = 0; ///< Time in which a rank's own port, inside its node, is busy.
     double processor_s = 0;
     double tail_s = 0; ///< From the end of the round at the first ranks to that at the last.
   };
   /// What leaves a node.
   struct Leaving {
-    double port_s = 0; ///< In which the port, or a flow, is busy.
-    double own_s = 0;  ///< Until the first rank's messages have left.
+    double port_s = 0; ///< Time in which the port, or a flow, is busy.
+    double own_s = 0;  ///< Time until the first rank's messages have left.
   };
   [[nodiscard]] Cost costAt(const CostRound& round, const Crossing& crossing, const Levels::Node& node,
                             double bytes) const;
@@ -61,14 +61,14 @@ class LevelForm {
   const Levels& levels_;
   double add_s_ = 0;              ///< Seconds to add a byte.
   std::vector<Crossing> earlier_; ///< By kind of node.
-  double inner_path_s_ = 0;       ///< Of rounds that stay in their nodes.
-  double outer_path_s_ = 0;       ///< Of the others.
-  double inner_window_s_ = 0;     ///< Of a window of fragments: paths, or what ranks' ports take.
-  double outer_window_s_ = 0;     ///< As inner_window_s_, of the ports of nodes.
+  double inner_path_s_ = 0;       ///< Path of the rounds that stay in their nodes.
+  double outer_path_s_ = 0;       ///< Path of the rounds that leave a node.
+  double inner_window_s_ = 0;     ///< Time of a window of fragments in nodes: paths, or ranks' ports.
+  double outer_window_s_ = 0;     ///< Time of a window of fragments between nodes: paths, or nodes' ports.
   double processor_s_ = 0;
   double inner_port_s_ = 0;
   double port_s_ = 0;
-  double tail_s_ = 0;    ///< From the first end to the last: of fragments, or of ranks.
+  double tail_s_ = 0;    ///< Time from the first end to the last, of fragments or of ranks.
   double crossings_ = 0; ///< Hops of the longest path that leave a node, as far as few ranks' messages do.
 };
 

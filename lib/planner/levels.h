@@ -31,7 +31,7 @@ struct Levels {
   [[nodiscard]] static std::optional<Levels> of(const schedule::Links& links);
 };
 
-/// What one look at all pairs of the links tells.
+/// What one pass over all pairs of ranks finds.
 struct LinkStructure {
   int period = 0;               ///< Links::period().
   std::optional<Levels> levels; ///< Levels::of().
@@ -45,9 +45,9 @@ struct LinkStructure {
 
 /// The messages of a CostRound that leave nodes of one kind.
 struct Crossing {
-  double messages = 0; ///< Of all ranks of a node: they pass its port, each way.
-  double of_rank = 0;  ///< Of the rank that sends most of them.
-  double within = 0;   ///< Of a rank, those that stay in the node.
+  double messages = 0; ///< Messages of all ranks of a node, which pass its port each way.
+  double of_rank = 0;  ///< Messages of the rank that sends most of them.
+  double within = 0;   ///< Messages of one rank that stay in the node.
   double share = 0;    ///< The part of the hops of a longest path that leave the node; below 1 where few ranks' do.
 };
 

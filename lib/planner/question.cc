@@ -62,8 +62,8 @@ int receiversAtOnce(const Schedule& schedule, const Shape& shape) {
   return alike && least >= kMinPacedBytes ? receivers : 0;
 }
 
-/// The number of ranks of a node; or of a part of one, where nodes are far apart and parts of that size fill each of
-/// them; where nodes are unknown, the divisor next to the square root, which balances the two levels.
+/// Ranks of a group in algorithms of two levels: those of a node; where nodes of unequal sizes are far apart, the
+/// largest number that fills each; else the largest divisor up to the square root, which balances the levels; 0: none.
 int groupSizeFor(const Links& links) {
   if (links.nodeSize() > 0) return links.nodeSize();
   if (const int common = commonNodeSize(links); common > 1) return common;

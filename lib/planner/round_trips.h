@@ -19,13 +19,13 @@ class RoundTrips {
   /// Round trips in seconds that are at least as long are those of a wide-area network.
   static constexpr double kWide_s = 2e-3;
 
-  /// None is known: every network is a local one.
+  /// Knows no round trip: every network counts as a local one.
   RoundTrips() = default;
-  /// Between the hosts of `cards`, by rank.
+  /// For the hosts of `cards`, one card a rank. No round trip is known yet.
   explicit RoundTrips(const std::vector<PeerCard>& cards);
 
-  /// A rank has seen this round trip to another, or knows that it does not know it (0; a third rank relays). To be
-  /// called for pairs of ranks with wide or unknown round trips alone; others are ignored.
+  /// Records the round trip that one rank has seen to another; 0: none was seen, because a third rank relays. To be
+  /// called for pairs of ranks with wide or unknown round trips alone; add() ignores others.
   void add(int one, int other, double round_trip_s);
   /// To be called after the last add(). Hosts have the shortest round trip of their ranks; where none of these is
   /// known, the longest of all hosts. What differs by less than kAlike is made equal, so that the planner sees equal
@@ -34,7 +34,7 @@ class RoundTrips {
 
   /// Whether some round trips are wide.
   [[nodiscard]] bool anyWide() const { return !by_hosts_.empty(); }
-  /// Between the hosts of these ranks, in seconds; 0: they are on one host, or in a local network.
+  /// Round trip between the hosts of two ranks, in seconds; 0: they are on one host, or in a local network.
   [[nodiscard]] double between(int one, int other) const;
 
  private:

@@ -13,8 +13,8 @@ CollectiveRunner::CollectiveRunner(const RunEnvironment& environment, const Peer
       pool_(environment_, std::move(planner)),
       trials_(environment_, peers, trials, pool_.links()) {}
 
-/// Runs an execution on the board: one that is over before others would notice that it began needs no deadline, and no
-/// place in the lists of the loop. True: it has completed. False: it must start; perhaps it has written on the board.
+/// Runs an execution on the board and looks briefly whether it completes: then it needs no deadline, and no place in
+/// the lists of the loop. True: it has completed. False: it must start; perhaps it has written on the board.
 bool CollectiveRunner::tryRunOnLoop(Execution& execution) {
   Engine& engine = environment_.engine;
   if (!execution.mayRunAtOnce() || !engine.isIdleOnLoop()) return false;

@@ -49,7 +49,7 @@ class ExecutionPool {
   struct CachedCall {
     CallKey key;
     std::unique_ptr<Execution> idle; ///< Null: it is in use, or no call is cached here.
-    std::uint64_t binding = 0;       ///< Of the execution that belongs here; 0: none does.
+    std::uint64_t binding = 0;       ///< Binding of the execution that belongs here; 0: none does.
   };
   /// A call has its place in one of kSets sets.
   static constexpr std::size_t kSets = 16;

@@ -97,23 +97,23 @@ struct PlanTrials::Kind {
   std::uint64_t started = 0;
 
   std::uint64_t stretch = 0; ///< Number of the stretch in which the last call has started.
-  TrialPlan plan;            ///< Of that stretch; so are the next ones.
-  std::uint64_t first = 0;   ///< Number of its first call.
+  TrialPlan plan;            ///< Plan of that stretch, to which the next members belong, too.
+  std::uint64_t first = 0;   ///< Number of the stretch's first call.
   std::uint32_t calls = 0;
-  std::shared_ptr<const Plan> kept; ///< Of the last stretch of several calls: its execution is kept.
-  std::vector<double> seconds;      ///< Of its calls that have ended.
+  std::shared_ptr<const Plan> kept; ///< Plan of the last stretch of several calls: its execution is kept.
+  std::vector<double> seconds;      ///< Durations of those calls of the stretch that have ended.
   std::string runs;                 ///< The algorithm of the last call that was planned.
-  bool reported = false;            ///< This rank has reported.
-  std::vector<ObservedFlow> before; ///< What flows() said at its beginning.
+  bool reported = false;            ///< This rank has reported the stretch.
+  std::vector<ObservedFlow> before; ///< What flows() returned when the stretch began.
 
-  std::optional<TrialSeries::Stretch> next; ///< Decided, and no call of it has started.
-  std::vector<Place*> waiting;              ///< For a decision, in their order.
+  std::optional<TrialSeries::Stretch> next; ///< The next stretch is decided, and no call of it has started.
+  std::vector<Place*> waiting;              ///< Operations that wait for a decision, in their order.
 
-  // Of rank 0.
+  // By these rank 0 decides.
   TrialSeries series;
-  std::vector<std::optional<Report>> reports;      ///< Of the current stretch, by rank.
-  std::vector<std::shared_ptr<const Plan>> judged; ///< By comparisons since the calls settled last.
-  int explorers = 0;                               ///< Proposals without rates since then.
+  std::vector<std::optional<Report>> reports;      ///< Reports on the current stretch, by rank.
+  std::vector<std::shared_ptr<const Plan>> judged; ///< Plans that were compared since the calls settled last.
+  int explorers = 0;                               ///< Proposals without rates since the calls settled last.
 
   [[nodiscard]] std::uint64_t end() const { return first + calls; }
   [[nodiscard]] bool settled() const { return calls == TrialSeries::kSettledCalls; }

@@ -54,7 +54,7 @@ class PlanTrials {
     std::uint64_t number = 0; ///< Among the operations of its kind.
     // When its plan is known:
     std::uint64_t stretch = 0;
-    std::uint32_t hash = 0;               ///< Of the stretch and its plan: ranks that differ must notice it.
+    std::uint32_t hash = 0;               ///< Hash of the stretch and its plan: ranks that differ must notice it.
     std::shared_ptr<const Plan> replaced; ///< Later calls no longer run this plan, which others kept; null: none.
   };
 

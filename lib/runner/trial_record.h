@@ -13,7 +13,7 @@ namespace goss {
 
 /// A comparison of two plans that has ended. Algorithms are named as in the catalogue.
 struct TrialFinding {
-  std::uint64_t bytes = 0; ///< Of the vectors.
+  std::uint64_t bytes = 0; ///< Size of the vectors.
   std::uint64_t call = 0;  ///< The first call, of those with so many bytes, after the comparison.
   std::string tried;
   std::string against; ///< The algorithm of the plan that was in use; perhaps the same, cut or shared out otherwise.

@@ -85,9 +85,9 @@ class TrialSeries {
   const Propose propose_;
   State state_ = State::first;
   TrialPlan used_;
-  std::vector<double> used_s_; ///< Of calls by used_ in this comparison.
+  std::vector<double> used_s_; ///< Durations of calls by used_ in this comparison.
   std::deque<TrialPlan> proposals_;
-  std::vector<double> proposal_s_; ///< Of calls by the first proposal.
+  std::vector<double> proposal_s_; ///< Durations of calls by the first proposal.
   bool ran_proposal_ = false;      ///< The last stretch ran the first proposal.
   bool explored_ = false;          ///< A proposal without rates has run since the calls settled last.
   int rounds_ = 0;

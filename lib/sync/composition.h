@@ -45,7 +45,7 @@ struct Layout {
   std::uint64_t fragments = 1;          ///< Number of parts of the parameters.
   bool strided = true;                  ///< Layer l is in fragment l mod fragments; else in contiguous runs.
   std::string codec;                    ///< Codec of the method's exchanges; "none": float32.
-  std::string algorithm;                ///< Of the all-reduce of a bucket of gradients; "": the planner's choice.
+  std::string algorithm;                ///< Algorithm of a bucket's all-reduce; "": the planner's choice.
 };
 
 /// Which gradient the optimizer sees.
@@ -60,7 +60,7 @@ struct Tuning {
   double budget = 0;       ///< The largest error of an exchange, relative to its exact result.
   std::uint64_t steps = 0; ///< Steps of a trial.
   std::uint64_t check = 0; ///< Steps between two measurements of the error.
-  std::uint64_t seed = 0;  ///< Of the order of trials.
+  std::uint64_t seed = 0;  ///< Seed for the order of trials.
   bool may_gossip = false; ///< Parameters may be mixed among neighbours instead of gradients among all.
 };
 
@@ -76,7 +76,7 @@ struct Composition {
   bool keeps_newer = false;
   double decay = 0;                 ///< Decay of the momentum, with GradientRule::signs.
   std::unique_ptr<Applier> applier; ///< Null where gradients are exchanged, not parameters.
-  std::optional<Tuning> tuning;     ///< Of `auto`, which runs other compositions by turns; then nothing else is used.
+  std::optional<Tuning> tuning;     ///< For `auto`, which runs other compositions by turns; then nothing else is used.
   /// A method that works on the whole model; then all that is used beside it is Layout::codec.
   std::unique_ptr<Rule> rule;
 };

@@ -51,7 +51,7 @@ class GroupAverages {
     std::int64_t rate = 0;
   };
   struct Board {
-    std::int64_t number = 0; ///< Of the meeting.
+    std::int64_t number = 0; ///< Number of the meeting.
     bool is_open = false;
     std::vector<Member> members;
   };

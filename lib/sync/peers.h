@@ -100,7 +100,7 @@ class Peers {
   std::shared_ptr<const Codec> codec_;
   goss_topology_t topology_ = nullptr;
   std::uint64_t period_ = 1;
-  goss_request_t flying_ = nullptr;        ///< Of startPush: the values,
+  goss_request_t flying_ = nullptr;        ///< Requests of startPush: the values,
   goss_request_t flying_number_ = nullptr; ///< and the number.
   std::vector<std::byte> framed_;          ///< This rank's payload: its length in 8 bytes, and its bytes.
   std::vector<std::byte> received_;        ///< Those of the sources.

@@ -31,9 +31,9 @@ struct Model {
 class Rule {
  public:
   struct Needs {
-    std::size_t vectors = 0; ///< Of Model::state.
+    std::size_t vectors = 0; ///< Number of vectors in Model::state.
     bool gradients = false;  ///< beforeOptimizer() sees and changes the gradients.
-    bool descent = false;    ///< It leaves a direction: the optimizer is plain gradient descent.
+    bool descent = false;    ///< The rule leaves a direction: the optimizer is plain gradient descent.
     std::string topology;    ///< Spec; "": the rule has no neighbours.
     /// goss_topology_property values that the topology must have.
     std::vector<std::int32_t> properties = {};
@@ -41,21 +41,21 @@ class Rule {
     bool same_elements = true;
     bool equal = false;      ///< After each step all ranks have the same parameters.
     std::size_t ranks = 0;   ///< The communicator must have so many; 0: any number.
-    std::size_t scalars = 0; ///< Of Model::scalars.
+    std::size_t scalars = 0; ///< Number of values in Model::scalars.
     /// The first so many vectors of Model::state go to Peers::pairs(), where other ranks change them, and are what lies
     /// there when the state is saved.
     std::size_t shared = 0;
-    /// Of Model::scalars, the first so many lie behind the shared vectors, in float32.
+    /// The first so many of Model::scalars lie behind the shared vectors, in float32.
     std::size_t shared_scalars = 0;
-    /// What counts of the shared vectors are those of rank 0, which all ranks change.
+    /// Only rank 0's shared vectors count; all ranks change them.
     bool centre = false;
-    /// It averages among the ranks of a group that are there, by Peers::groups().
+    /// The rule averages among the ranks of a group that are there, by Peers::groups().
     bool groups = false;
-    /// `vectors` and `scalars` of them for each round of the topology's period, those of a round behind each other.
+    /// `vectors` and `scalars` hold for each round of the topology's period; those of a round lie behind each other.
     bool per_round = false;
-    /// It encodes vectors by Peers::mixEncoded() or meanEncoded(), for which a codec must have one phase.
+    /// The rule encodes vectors by Peers::mixEncoded() or meanEncoded(), for which a codec must have one phase.
     bool encodes = false;
-    /// On other ranks the state begins anew from the parameters: what was saved of it is not read.
+    /// After the ranks have changed, the state begins anew from the parameters: the saved state is not read.
     bool begins_anew = false;
   };
 

@@ -41,10 +41,10 @@ class Pairing {
 
   Pairing(int self, Host& host) : self_(self), host_(host) {}
 
-  /// An average that this rank has called; `serial` names it.
+  /// Begins an average that this rank has called; `serial` names it.
   void startOnLoop(std::uint32_t serial) GOSS_ON_LOOP;
-  /// It is given up; resumeOnLoop() may follow. Does nothing for one that is none, or that was settled. True: its offer
-  /// has come, and the partner waits for a difference, which must be none.
+  /// Gives up average `serial`; resumeOnLoop() may follow. Does nothing where it is unknown or settled. True: its offer
+  /// has come, and the caller must decline it, because the partner waits for a difference.
   [[nodiscard]] bool withdrawOnLoop(std::uint32_t serial) GOSS_ON_LOOP;
   /// Does what may be done now.
   void resumeOnLoop() GOSS_ON_LOOP;

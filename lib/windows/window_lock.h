@@ -15,7 +15,7 @@ class WindowLock {
  public:
   struct Claim {
     int rank = -1;
-    std::uint32_t serial = 0; ///< Of the operation that asks.
+    std::uint32_t serial = 0; ///< Serial of the operation that asks.
   };
 
   /// Whether the lock is the rank's at once; else it waits.

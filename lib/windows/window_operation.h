@@ -22,7 +22,7 @@ struct WindowCall {
   Kind kind = Kind::put;
   ReduceOp op = GOSS_SUM;          ///< accumulate.
   int target = -1;                 ///< Rank in the communicator; for a pairAverage not this rank.
-  WindowRange range;               ///< Of the target's memory; the caller has checked that the window holds it.
+  WindowRange range;               ///< Range of the target's memory; the caller has checked that the window holds it.
   void* buffer = nullptr;          ///< put, accumulate: only read.
   std::uint64_t shadow_offset = 0; ///< pairAverage: where the second range begins.
   double shadow_factor = 0;        ///< pairAverage: its factor; 0: there is none.

@@ -189,11 +189,11 @@ TEST_P(Shrink, AStoppedRankIsGivenUpAndToldSoWhenItComesBack) {
   }
   rank(2).signal(SIGCONT);
   EXPECT_THAT(next(2), StartsWith("failed "));
-  // Whoever of the others is still there tells it; when nobody is, it is alone, and alone is not more than half.
+  // A survivor that is still there tells rank 2; when none is, rank 2 is alone, and one rank is not more than half.
   EXPECT_THAT(next(2), ::testing::AnyOf(StartsWith("refused -5"), StartsWith("shrunk 1 0")));
 }
 
-// Its kernel sees it run, though it gets nothing done for longer than a silent rank has.
+// The kernel sees rank 1 run, although the rank gets nothing done for longer than a silent rank may.
 TEST_P(Shrink, ARankThatRunsOnThisHostIsSlowAndNotSilent) {
   start(1U << 10, 1, {{}}, {"GOSS_SILENCE_MS=800"});
   if (HasFatalFailure()) return;

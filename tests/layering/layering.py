@@ -2,7 +2,8 @@
 """Checks the rules in rules.py over a source tree and prints one line a violation.
 
 usage: layering.py --root DIR                          includes, conditionals, getenv, threads, goto, length of files,
-                                                        GOSS_ON_LOOP, cycles, classes, folders, the transport seam
+                                                        GOSS_ON_LOOP, cycles, classes, folders, the transport seam,
+                                                        paths in rules.py that no file has
        layering.py --root DIR --headers --cache FILE --cxx CXX [--cc CC] [--skip HEADER]... [-- FLAG...]
                                                         every header compiles alone
 
@@ -19,6 +20,7 @@ import sys
 
 import rules
 from python_imports import check_python
+from rule_paths import check_rule_paths
 from shape import Shape
 from source_tree import INCLUDE_ROOTS, Tree, blank, line_of
 
@@ -121,7 +123,7 @@ def check_length(tree):
 def check_tree(root):
     tree = Tree(root)
     found = []
-    for check in (check_includes, check_conditionals, check_words, check_locks, check_length):
+    for check in (check_includes, check_conditionals, check_words, check_locks, check_length, check_rule_paths):
         found += list(check(tree))
     python_modules, wrong_imports = check_python(root)
     shape = Shape(tree)

@@ -22,6 +22,7 @@ GUARD = "#ifndef X_H_\n#define X_H_\n{}\n#endif\n"
 RIGHT = {
     "include/gossamer/gossamer.h": GUARD.format("typedef int goss_int;"),
     "include/gossamer/status.h": GUARD.format('#include "gossamer/gossamer.h"'),
+    "include/gossamer/transport.h": GUARD.format("class Transport {\n};"),
     "lib/base/log.h": GUARD.format('// getenv(), goto and std::thread in a comment are fine.\n#include "gossamer/status.h"'),
     "lib/base/log.cc": '#include "base/log.h"\n#include <spdlog/logger.h>\nconst char* text = "goto #if getenv(";\n',
     "lib/platform/fd.h": GUARD.format('#include "base/log.h"\n#if defined(__linux__)\n#endif'),
@@ -169,15 +170,18 @@ int Outer::far() {
 """
 
 
-def run(files, *arguments, exceptions=None):
-    """Exit status and output of layering.py over a tree of `files`."""
+def run(files, *arguments, exceptions=None, names_all=False):
+    """Exit status and output of layering.py over a tree of `files`, which has few of the paths in rules.py: names_all checks them."""
     with tempfile.TemporaryDirectory() as root:
         for path, text in files.items():
             os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
             with open(os.path.join(root, path), "w", encoding="utf-8") as file:
                 file.write(text)
         output = io.StringIO()
-        with mock.patch.multiple(rules, **{**NO_EXCEPTIONS, **(exceptions or {})}), contextlib.redirect_stdout(output):
+        check_rule_paths = layering.check_rule_paths if names_all else lambda tree: ()
+        with mock.patch.multiple(rules, **{**NO_EXCEPTIONS, **(exceptions or {})}), mock.patch.object(
+            layering, "check_rule_paths", check_rule_paths
+        ), contextlib.redirect_stdout(output):
             status = layering.main(["--root", root, *arguments])
         return status, output.getvalue()
 
@@ -226,9 +230,30 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual(status, 1, output)
         self.assertIn("lib/communicator/communicator.h:Communicator: this class is gone", output)
 
+    def test_a_seam_that_is_gone_is_a_violation(self):
+        status, output = run({**RIGHT, "include/gossamer/transport.h": GUARD.format("class Renamed {\n};")})
+        self.assertEqual(status, 1, output)
+        self.assertIn("include/gossamer/transport.h: class Transport is gone", output)
+        self.assertIn(", 1 violations", output)
+
+    def test_paths_of_rules_that_no_file_has_are_violations(self):
+        gone = {
+            "UNITS": {**rules.UNITS, "lib/base": ("include/gossamer", "lib/bas")},
+            "CONDITIONAL": (*rules.CONDITIONAL, "bench/gone"),
+            "THIRD_PARTY": {**rules.THIRD_PARTY, "gone.h": ("lib/gone/",)},
+            "PYTHON": {"bindings/python/gossamer": (("_abi", "_gone"),)},
+        }
+        status, output = run(RIGHT, exceptions=gone, names_all=True)
+        self.assertEqual(status, 1, output)
+        for named in ("UNITS names lib/bas", "CONDITIONAL names bench/gone", "THIRD_PARTY names lib/gone/", "PYTHON names bindings/python/gossamer/_gone.py"):
+            self.assertIn(f"{named}, which no file has", output)
+        for right in ("UNITS names lib/base", "CONDITIONAL names lib/platform/", "PYTHON names bindings/python/gossamer/_abi.py"):
+            self.assertNotIn(f"{right},", output)
+
     def test_the_numbers_are_told(self):
         output = run({**RIGHT, "lib/health/a.h": methods(7)})[1]
-        self.assertIn("file cycles: 0,", output)
+        units = len({os.path.splitext(path)[0] for path in RIGHT if not path.endswith(".py")})
+        self.assertIn(f"file cycles: 0, of 0 among {units + 1} files", output)
         self.assertIn("folder cycles in lib: 0,", output)
         self.assertIn("largest class: 7 methods, lib/health/a.h:Large", output)
         self.assertIn("fullest folder: ", output)

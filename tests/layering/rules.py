@@ -127,8 +127,6 @@ CONDITIONAL = (
     "compressors/cuda/kernels/warp.h",  # a lane is a thread, or a turn of a loop
     "compressors/cuda/kernels/launch.h",
     "compressors/sparse/loops.inc.h",  # compiled for an instruction set each, as lib/kernels
-    "bench/mpi",
-    "trainer/blas",
     "transports/ucx/",
     "transports/mpi/",
     "tests/",

@@ -74,7 +74,7 @@ constexpr int kMany = 8;
 /// as long. Ranks that wait for nobody step until the time is over, others equally often.
 struct Throughput {
   double steps_per_s = 0;
-  double exchanges = 0; ///< Of a rank in a step.
+  double exchanges = 0; ///< Exchanges of a rank in a step.
 };
 Throughput throughput(const std::string& spec, bool waits, double slowness, milliseconds step_time, int steps) {
   std::atomic<int> made = 0;

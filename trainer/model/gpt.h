@@ -28,7 +28,6 @@ class Gpt {
 
   [[nodiscard]] const ModelConfig& config() const { return config_; }
   [[nodiscard]] const ParameterTable& table() const { return table_; }
-  [[nodiscard]] std::size_t maxBatch() const { return max_batch_; }
   float* parameters() { return parameters_.data(); } ///< [table().count()], the backend's memory.
   void setParameters(std::span<const float> host);
 

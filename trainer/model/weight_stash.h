@@ -41,8 +41,6 @@ class WeightStash {
     }
     ++newest_;
   }
-  /// Number of versions kept beside the newest.
-  [[nodiscard]] std::size_t olderOnes() const { return old_.size(); }
 
  private:
   StageModel& model_;

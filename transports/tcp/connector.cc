@@ -21,8 +21,8 @@ using std::chrono::milliseconds;
 constexpr std::ptrdiff_t kMaxCalled = 16;
 /// Ticks come every 50 ms where this rank has a processor.
 constexpr milliseconds kLateTick(150);
-/// How long, at most, ranks that are held up wait for one another before they try other ways.
-constexpr milliseconds kIndulgence(10000);
+/// Ranks that share busy processors wait at most this long for one another before they try other ways.
+constexpr milliseconds kMaxBusyWait(10000);
 
 /// The checks for `setting`, which is Config::tcp_checksum.
 Checks checksOf(const std::string& setting) {
@@ -113,7 +113,7 @@ Status Connector::connect(int peer, std::string_view address) {
   accept_deadline_ = Deadline::after(milliseconds(with_.context.config->bootstrap_timeout_ms));
   noteProgress();
   next_tick_ = Deadline::after(kLateTick);
-  indulged_ = Deadline::after(kIndulgence);
+  busy_wait_until_ = Deadline::after(kMaxBusyWait);
   if (!link.connections().isBegun() && (peer < with_.context.self || way(peer).call_back.expired())) dial(peer);
   return Status::ok();
 }
@@ -262,7 +262,7 @@ std::optional<RelaySearch::Candidate> Connector::candidate(int rank) const {
 
 /// Where this rank was held up, so may its peers be, which share its processors.
 void Connector::noteDelay() {
-  if (next_tick_.expired() && !indulged_.expired()) noteProgress();
+  if (next_tick_.expired() && !busy_wait_until_.expired()) noteProgress();
   next_tick_ = Deadline::after(kLateTick);
 }
 

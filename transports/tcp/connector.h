@@ -118,7 +118,7 @@ class Connector {
   platform::Deadline accept_deadline_;           ///< Until all ranks that should call this one have called.
   platform::Deadline busy_;                      ///< Until then no other way to a peer is tried.
   platform::Deadline next_tick_;                 ///< A tick that comes later is late: this rank was held up.
-  platform::Deadline indulged_;                  ///< Until then a late tick counts as progress.
+  platform::Deadline busy_wait_until_;           ///< Until then a late tick counts as progress.
 };
 
 } // namespace goss::transports::tcp

@@ -83,7 +83,7 @@ void TcpTransport::awaitGoodbyes() {
   std::uint64_t moved = 0;
   // Bytes that all peers' systems have received are up to peers that may be busy, or to a middlebox.
   Deadline patience = Deadline::after(kCloseSpan);
-  Deadline courtesy = Deadline::after(courtesy_);
+  Deadline courtesy = Deadline::after(goodbye_timeout_);
   for (;;) {
     bool left = true;
     for (auto& link : links_)
@@ -99,14 +99,14 @@ void TcpTransport::awaitGoodbyes() {
     if (read_now != std::exchange(read, read_now)) deadline = Deadline::after(span);
     if (moved_now != std::exchange(moved, moved_now)) patience = Deadline::after(kCloseSpan);
     if (std::any_of(links_.begin(), links_.end(), resuming)) patience = Deadline::after(kCloseSpan);
-    if (std::any_of(links_.begin(), links_.end(), underway)) courtesy = Deadline::after(courtesy_);
+    if (std::any_of(links_.begin(), links_.end(), underway)) courtesy = Deadline::after(goodbye_timeout_);
     if (patience.expired() || courtesy.expired()) return;
     if (!progress()) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
 
 void TcpTransport::setPatience(const Patience& patience) {
-  courtesy_ = patience.courtesy;
+  goodbye_timeout_ = patience.courtesy;
   connector_->setPatience(patience);
 }
 

@@ -89,7 +89,7 @@ class TcpTransport final : public Transport, public Relaying {
   const TransportContext context_;
   const base::Log log_;
   const platform::SecurityMaker make_security_;
-  std::chrono::milliseconds courtesy_ = Patience().courtesy;
+  std::chrono::milliseconds goodbye_timeout_ = Patience().courtesy;
   std::unique_ptr<platform::StreamSecurity> security_; ///< Set by open(); before all members that hold its filters.
   std::optional<platform::Poller> poller_;             ///< Set by open(), as are the next two.
   std::optional<platform::Ticker> ticker_;

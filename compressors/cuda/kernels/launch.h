@@ -18,7 +18,7 @@ namespace goss::compressors::cuda {
 
 inline constexpr unsigned kBlockWarps = 4;
 inline constexpr unsigned kBlocksResident = 5; ///< Blocks on a multiprocessor; registers allow 96 for each thread.
-/// The same of one kernel: a body that would not fit 96 registers says so.
+/// Blocks of one kernel on a multiprocessor: a body that would not fit 96 registers sets a number of its own.
 template <typename Body>
 inline constexpr unsigned kResidentOf = kBlocksResident;
 template <typename Body>

@@ -38,7 +38,7 @@ struct Part {
   std::uint64_t period = 1;
   double share = 1;
   std::uint64_t seed = 1;
-  std::vector<double> samples; ///< Of each rank; empty: equally many.
+  std::vector<double> samples; ///< Samples of each rank; empty: all have equally many.
 };
 
 /// The factor with which `rank` enters the mean over all ranks: 0 if it does not take part, else its share of the

@@ -39,7 +39,7 @@ struct Setting {
   Form form;
   int count; ///< Elements of a block; even where a kind has two.
   bool in_place;
-  Kind mine; ///< Of this rank.
+  Kind mine; ///< Kind of this rank.
   int rank() const { return rankIn(comm); }
   int ranks() const { return sizeOf(comm); }
   int types() const { return count / mine.per_type; }

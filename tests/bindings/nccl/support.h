@@ -17,7 +17,7 @@ void check(int condition, const char* expression, const char* file, int line);
 typedef struct {
   int rank;
   int ranks;
-  ncclComm_t comm; ///< Of all.
+  ncclComm_t comm; ///< Communicator of all ranks.
   cudaStream_t stream;
 } Rank;
 

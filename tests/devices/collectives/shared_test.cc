@@ -194,7 +194,7 @@ TEST(SharedFailures, RanksThatCallSomethingElseAreNamed) {
   });
 }
 
-/// It fails between two calls.
+/// A device fails between two calls.
 TEST(SharedFailures, ADeviceThatFailsFailsAll) {
   runDeviceRanks(sharing(2, 20000), [](goss_comm_t comm, int rank, DeviceRank& device) {
     void* memory = device.memory(kLong * sizeof(float));

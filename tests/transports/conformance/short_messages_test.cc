@@ -12,13 +12,13 @@ GOSS_TRANSPORT_SUITE(TransportShortMessages, allTransports());
 
 constexpr Tag kTag = 5;
 
-/// Refused by transports that have no short messages.
+/// trySend() of `node`; `refused` where the transport has no short messages.
 TryResult trySend(Node& node, int to, Tag tag, const Envelope& envelope, const Bytes& message) {
   ShortMessages* way = node.transport().shortMessages();
   return way != nullptr ? way->trySend(to, tag, envelope, message) : TryResult::refused;
 }
 
-/// The same.
+/// tryRecv() of `node`; `refused` where the transport has no short messages.
 TryResult tryRecv(Node& node, int from, std::span<std::byte> room, std::size_t& bytes, Tag tag = kTag) {
   ShortMessages* way = node.transport().shortMessages();
   return way != nullptr ? way->tryRecv(from, tag, Envelope{}, room, bytes) : TryResult::refused;

@@ -138,7 +138,7 @@ class FrameWriter {
   OperationList<SendOperation> queue_;           ///< Not begun yet.
   OperationList<SendOperation> finished_;        ///< flush() will complete them.
   std::map<std::uint64_t, Announced> announced_; ///< By number.
-  std::uint64_t last_number_ = 0;                ///< Of the message that was announced last.
+  std::uint64_t last_number_ = 0;                ///< Number of the message that was announced last.
   /// Flow and number of announced messages of which no byte may be sent.
   std::set<std::pair<Tag, std::uint64_t>> without_credit_;
   /// Messages with bytes for connection 0 that may be sent, in order.

@@ -191,7 +191,7 @@ class Executor {
   unsigned current_ = 0;
   std::size_t skip_ = kSkipNone, most_syncs_ = 0;
   std::minstd_rand random_{1};
-  std::vector<std::array<unsigned, kLanes>> orders_ = randomOrders(); ///< Of a warp's lanes.
+  std::vector<std::array<unsigned, kLanes>> orders_ = randomOrders(); ///< Orders of a warp's lanes.
 };
 
 } // namespace

@@ -39,7 +39,7 @@ const std::array<Word, kLanes>& exchange(Meeting meeting, Word own);
 
 struct Grid {
   unsigned blocks = 1, block_threads = kLanes;
-  std::size_t shared_bytes = 0; ///< Of a block. Each warp has an equal part of them for itself.
+  std::size_t shared_bytes = 0; ///< Shared memory of a block. Each warp has an equal part of it for itself.
 };
 /// Runs `kernel` once for each thread of the grid.
 void run(const Grid& grid, const std::function<void()>& kernel);
