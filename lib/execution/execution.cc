@@ -444,7 +444,7 @@ Status Execution::openStages() {
     encodes_on_host_ = true; // In this call alone.
     return openStagesOf(*station.value());
   }
-  const Status status = opened.isOk() ? openStagesOf(*station.value()) : opened.status();
+  Status status = opened.isOk() ? openStagesOf(*station.value()) : opened.status();
   if (status.kind() != GOSS_ERR_RESOURCE || !edge_.isBound()) return status;
   // The device has no memory for payloads or residuals: the call is staged, until it is bound anew.
   stages_.clear();
@@ -487,7 +487,7 @@ Status Execution::openStagesOf(DeviceStation& station) {
     stages_.push_back(stage.take());
   }
   for (std::uint32_t i = 0; edge_bytes_ > 0 && i < lanes_; ++i) {
-    if (const Status status = stages_[i]->deviceMemory(edge_bytes_).status(); !status.isOk()) return status;
+    if (Status status = stages_[i]->deviceMemory(edge_bytes_).status(); !status.isOk()) return status;
   }
   return Status::ok();
 }

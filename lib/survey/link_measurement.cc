@@ -74,7 +74,7 @@ Result<MeasuredLink> measure(Communicator& communicator, int peer, const RoundTr
     link.latency_s = std::min(link.latency_s, again.value().front().shortest_s / 2);
   }
   Result<std::vector<SteadyRate>> rates =
-      LinkStream(communicator, {{peer, round_trip_s}}, alone_s, true, kAloneTag, timeout_ms).run();
+      LinkStream(communicator, {{peer, round_trip_s}}, {alone_s, true, kAloneTag}, timeout_ms).run();
   if (!rates.isOk()) return rates.status();
   const SteadyRate& rate = rates.value().front();
   link.bandwidth_bytes_per_s = link.alone_bytes_per_s = rateOf(rate);
@@ -114,7 +114,8 @@ Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& li
   }
   if (far.empty()) return Status::ok();
   const double span_s = std::min(time.together_s, std::max(kLeastTogether_s, kRoundTripsTogether * longest_s.value()));
-  Result<std::vector<SteadyRate>> rates = LinkStream(communicator, far, span_s, false, kTogetherTag, timeout_ms).run();
+  Result<std::vector<SteadyRate>> rates =
+      LinkStream(communicator, far, {span_s, false, kTogetherTag}, timeout_ms).run();
   if (!rates.isOk()) return rates.status();
   for (std::size_t i = 0; i < far.size(); ++i) {
     MeasuredLink& link = links[static_cast<std::size_t>(far[i].rank)];

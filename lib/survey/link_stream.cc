@@ -125,9 +125,9 @@ bool hasSettled(const Arrivals& flow, double round_trip_s, double now_s) {
   return last > 0 && last <= kSettledGrowth * before && before <= kSettledGrowth * last;
 }
 
-LinkStream::LinkStream(Communicator& communicator, const std::vector<Peer>& peers, double span_s, bool alone,
-                       std::int32_t tag, std::int64_t timeout_ms)
-    : communicator_(communicator), span_s_(span_s), alone_(alone), tag_(tag), timeout_ms_(timeout_ms) {
+LinkStream::LinkStream(Communicator& communicator, const std::vector<Peer>& peers, const Span& span,
+                       std::int64_t timeout_ms)
+    : communicator_(communicator), span_(span), timeout_ms_(timeout_ms) {
   for (const Peer& peer : peers) {
     Flow& flow = flows_.emplace_back();
     flow.peer = peer;
@@ -176,13 +176,13 @@ bool LinkStream::isOver() const {
 
 std::vector<SteadyRate> LinkStream::rates() const {
   std::vector<SteadyRate> rates;
-  if (alone_) {
+  if (span_.alone) {
     rates = {rateAlone(flows_.front().arrivals, flows_.front().peer.round_trip_s)};
   } else {
     std::vector<const Arrivals*> all;
     for (const Flow& flow : flows_)
       all.push_back(&flow.arrivals);
-    rates = ratesTogether(all, span_s_);
+    rates = ratesTogether(all, span_.seconds);
   }
   for (std::size_t i = 0; i < rates.size(); ++i)
     rates[i].seen_bytes_per_s = flows_[i].seen_bytes_per_s;
@@ -217,8 +217,8 @@ std::size_t LinkStream::chunkBytes(const Flow& flow, std::uint64_t recent) {
 /// Whether this rank has sent long enough. The time begins when both ranks are there.
 bool LinkStream::timeIsOver(Flow& flow) const {
   if (!flow.heard) return false;
-  if (now_s() >= flow.heard_at_s + span_s_) return true;
-  if (!alone_ || isNear(flow)) return false;
+  if (now_s() >= flow.heard_at_s + span_.seconds) return true;
+  if (!span_.alone || isNear(flow)) return false;
   flow.settled = flow.settled || hasSettled(flow.arrivals, flow.peer.round_trip_s, now_s());
   return flow.settled && flow.peer_settled;
 }
@@ -294,18 +294,19 @@ Status LinkStream::send(Flow& flow, Send& place, std::size_t bytes) {
   flow.told_bytes = flow.arrived_bytes;
   base::storeLittleEndian(place.chunk.data(), flow.told_bytes | (flow.settled ? kSettledBit : 0));
   flow.sent_bytes += bytes;
-  return start(place.operation, {true, place.chunk.data(), bytes, GOSS_UINT8, flow.peer.rank, tag_, timeout_ms_});
+  return start(place.operation, {true, place.chunk.data(), bytes, GOSS_UINT8, flow.peer.rank, span_.tag, timeout_ms_});
 }
 
 Status LinkStream::sendLast(Flow& flow, Send& place) {
-  const double seen = alone_ ? rateSeenAlone(flow.seen) : rateSeenTogether(flow.seen, span_s_);
+  const double seen = span_.alone ? rateSeenAlone(flow.seen) : rateSeenTogether(flow.seen, span_.seconds);
   base::storeLittleEndian(place.chunk.data(), static_cast<std::uint64_t>(seen));
-  return start(place.operation, {true, place.chunk.data(), kLastBytes, GOSS_UINT8, flow.peer.rank, tag_, timeout_ms_});
+  return start(place.operation,
+               {true, place.chunk.data(), kLastBytes, GOSS_UINT8, flow.peer.rank, span_.tag, timeout_ms_});
 }
 
 Status LinkStream::receive(Flow& flow) {
   return start(flow.data,
-               {false, flow.scratch.data(), flow.scratch.size(), GOSS_UINT8, flow.peer.rank, tag_, timeout_ms_});
+               {false, flow.scratch.data(), flow.scratch.size(), GOSS_UINT8, flow.peer.rank, span_.tag, timeout_ms_});
 }
 
 } // namespace goss

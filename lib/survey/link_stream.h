@@ -69,10 +69,13 @@ class LinkStream {
     double round_trip_s = 0; ///< Round trip that both ends know.
   };
 
-  /// Both ranks of a pair must stream at the same time, with equal `span_s`, `alone` and `tag`; no other stream between
-  /// them has this tag. `alone`: there is one peer, and a long path takes less than `span_s` where both rates settle.
-  LinkStream(Communicator& communicator, const std::vector<Peer>& peers, double span_s, bool alone, std::int32_t tag,
-             std::int64_t timeout_ms);
+  /// Both ranks of a pair must stream at the same time, with equal spans; no other stream between them has this tag.
+  struct Span {
+    double seconds;
+    bool alone; ///< There is one peer, and a long path takes less time where both rates settle.
+    std::int32_t tag;
+  };
+  LinkStream(Communicator& communicator, const std::vector<Peer>& peers, const Span& span, std::int64_t timeout_ms);
   ~LinkStream();
   LinkStream(const LinkStream&) = delete;
   LinkStream& operator=(const LinkStream&) = delete;
@@ -128,9 +131,7 @@ class LinkStream {
   Status start(Operation*& at, const MessageCall& message);
 
   Communicator& communicator_;
-  const double span_s_;
-  const bool alone_;
-  const std::int32_t tag_;
+  const Span span_;
   const std::int64_t timeout_ms_;
   std::deque<Flow> flows_; ///< Messages point into them.
   Clock::time_point begun_;

@@ -200,7 +200,7 @@ Status World::connect(const Launch& launch) {
   if (launch.ranks == 1) return Status::ok();
 
   // A rank that cannot open a transport still meets the others, so that they learn the reason at once.
-  const Status opened = mesh_->open(card);
+  Status opened = mesh_->open(card);
   auto meeting = connectRendezvous(launch, config_);
   if (!meeting.isOk()) return opened.isOk() ? meeting.status() : opened;
   card.site = meeting.value()->site();
