@@ -40,9 +40,10 @@ constexpr double kSharedLine = 1.6;
 constexpr double kOwnLines = 0.85;
 constexpr double kNoOthers = 1.8;
 constexpr double kOwnPaths = 3;
-/// One of three flows is so many times slower than lines would let it be, where paths limit them. Packets that are
-/// lost, and what flows find in a short time, make up to a quarter of them as slow.
+/// A flow that a path limits is so many times slower than lines would let it be.
 constexpr double kLimitedByPath = 1.8;
+/// Where paths limit flows, one of so many is as slow. Lost packets, and what flows find in a short time, make up to a
+/// quarter of them so.
 constexpr int kOneOfSoMany = 3;
 /// A port rate of so many times the links' sum does not limit them.
 constexpr double kRoomyPort = 2;
@@ -217,8 +218,8 @@ struct Line {
   double together = 0;
   double alone = 0;   ///< The sum of the links' bandwidths.
   double fastest = 0; ///< The highest of these.
-  double left =
-      0; ///< What far links that were measured alone and are not slow carry together, over what they do alone.
+  /// What far links that were measured alone, and are not slow, carry together, over what they do alone.
+  double left = 0;
   double spread = 0; ///< How much `together` varied at most while it was measured, over itself.
   bool whole = true; ///< All links were measured alone.
   int slow = 0;      ///< Links that FarFlows::isSlow().
@@ -255,6 +256,19 @@ Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up,
   return line;
 }
 
+/// The lines of a rank.
+struct RankLines {
+  Line up;
+  Line down;
+};
+
+std::vector<RankLines> linesOf(const std::vector<MeasuredLink>& links, int size, const FarFlows& flows) {
+  std::vector<RankLines> lines;
+  for (int rank = 0; rank < size; ++rank)
+    lines.push_back({lineOf(links, size, rank, true, flows), lineOf(links, size, rank, false, flows)});
+  return lines;
+}
+
 /// Whether one link is so much faster than the others together that a shared line makes no difference.
 bool hasOneLink(const Line& line) { return line.whole && line.alone <= kNoOthers * line.fastest; }
 
@@ -286,16 +300,14 @@ bool haveOwnPaths(const std::vector<MeasuredLink>& links) {
 }
 
 /// The rate of the lines if each rank has a line as fast as all others'; 0 where that is not so, or not known.
-double equalLines(const std::vector<MeasuredLink>& links, int size, const FarFlows& flows) {
-  if (flows.manyAreSlow()) return 0;
+double equalLines(const std::vector<RankLines>& lines) {
   std::vector<double> together;
   std::vector<double> alone;
   std::vector<double> left;
   std::vector<double> fastest;
   Line middle;
-  for (int rank = 0; rank < size; ++rank) {
-    for (const bool up : {true, false}) {
-      const Line line = lineOf(links, size, rank, up, flows);
+  for (const RankLines& of_rank : lines) {
+    for (const Line& line : {of_rank.up, of_rank.down}) {
       if (line.together <= 0) return 0;
       together.push_back(line.together);
       alone.push_back(line.alone);
@@ -316,7 +328,7 @@ double equalLines(const std::vector<MeasuredLink>& links, int size, const FarFlo
 
 /// Makes equal what is equal for all ranks except for noise. Returns the rate of the ranks' lines, where they have
 /// such.
-double evenOut(std::vector<MeasuredLink>& links, int size, const FarFlows& flows) {
+double evenOut(std::vector<MeasuredLink>& links, int size, const FarFlows& flows, const std::vector<RankLines>& lines) {
   std::vector<double> latencies;
   std::vector<double> rates;
   for (int from = 0; from < size; ++from) {
@@ -327,7 +339,7 @@ double evenOut(std::vector<MeasuredLink>& links, int size, const FarFlows& flows
     }
   }
   if (size < 3 || !base::areNearMedian(latencies, kAlike)) return 0;
-  const double line = equalLines(links, size, flows);
+  const double line = flows.manyAreSlow() ? 0 : equalLines(lines);
   if (line <= 0 && !base::areNearMedian(rates, kAlike)) return 0;
   const double latency_s = base::upperMedian(latencies);
   const double rate = line > 0 ? line : base::upperMedian(rates);
@@ -348,7 +360,7 @@ std::string rateText(double bytes_per_s) { return twoDigits(bytes_per_s / 1e6) +
 std::string timeText(double seconds) { return twoDigits(seconds * 1e6) + "us"; }
 
 /// What people should know of the measurement, as comments.
-std::string remarks(const std::vector<MeasuredLink>& links, int size, const FarFlows& flows) {
+std::string remarks(const std::vector<MeasuredLink>& links, int size, const std::vector<RankLines>& lines) {
   std::string text;
   for (int from = 0; from < size; ++from) {
     for (int to = 0; to < size; ++to) {
@@ -369,7 +381,8 @@ std::string remarks(const std::vector<MeasuredLink>& links, int size, const FarF
   }
   for (int rank = 0; rank < size; ++rank) {
     for (const bool up : {true, false}) {
-      const Line line = lineOf(links, size, rank, up, flows);
+      const RankLines& of_rank = lines[static_cast<std::size_t>(rank)];
+      const Line& line = up ? of_rank.up : of_rank.down;
       if (isShared(line))
         text += fmt::format(
             "# The line {} rank {} is shared: together its links had {:.0f} % of their rates alone, "
@@ -458,35 +471,36 @@ Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, const
 std::string linksText(const std::vector<MeasuredLink>& measured, const schedule::Links& before) {
   const int size = before.size();
   const FarFlows flows(measured, size);
+  // They tell by what was measured alone: evened out, a link might look as if it had been.
+  const std::vector<RankLines> lines = linesOf(measured, size, flows);
   std::string text =
       "gossamer-links 1\n# Measured: half a round trip; bytes per second, both ways at the same time.\n" +
-      remarks(measured, size, flows);
+      remarks(measured, size, lines);
   if (before.cpu().reduce_bytes_per_s > 0) text += fmt::format("reduce {:.0f}B/s\n", before.cpu().reduce_bytes_per_s);
   if (before.cpu().copy_bytes_per_s > 0) text += fmt::format("copy {:.0f}B/s\n", before.cpu().copy_bytes_per_s);
   std::map<int, std::vector<int>> nodes;
   for (int rank = 0; rank < size; ++rank)
     nodes[before.nodeOf(rank)].push_back(rank);
   std::vector<MeasuredLink> links = measured;
-  const double line = static_cast<int>(nodes.size()) == size ? evenOut(links, size, flows) : 0;
+  const double line = static_cast<int>(nodes.size()) == size ? evenOut(links, size, flows, lines) : 0;
   const bool own_paths = haveOwnPaths(links);
-  std::vector<schedule::NodePrice> shared(static_cast<std::size_t>(size)); // By rank, where its links share a line.
+  std::vector<schedule::NodePrice> shared(static_cast<std::size_t>(size)); // By rank, where its links fill a line.
   for (const auto& [node, ranks] : nodes) {
-    const auto port = [&, node = node, &ranks = ranks](bool up) {
-      if (line > 0) return line;
-      // Decides by what was measured alone: evened out, a link might look as if it had been.
-      return ranks.size() == 1 ? portOf(lineOf(measured, size, ranks[0], up, flows), own_paths)
-                               : portRate(links, before, node, up);
-    };
-    const double up = port(true);
-    const double down = port(false);
-    // Where slow flows share a line with others, those not measured alone may be slow as well.
-    const auto fills = [&, &ranks = ranks](bool out) {
-      const Line of = lineOf(measured, size, ranks[0], out, flows);
-      return ranks.size() == 1 && of.slow == 0 && isShared(of);
-    };
-    if (fills(true)) shared[static_cast<std::size_t>(ranks[0])].up_bytes_per_s = up;
-    if (fills(false)) shared[static_cast<std::size_t>(ranks[0])].down_bytes_per_s = down;
-    if (ranks.size() == 1 && (up <= 0 || down <= 0)) continue;
+    double up = line;
+    double down = line;
+    if (ranks.size() > 1) {
+      up = portRate(links, before, node, true);
+      down = portRate(links, before, node, false);
+    } else {
+      const RankLines& own = lines[static_cast<std::size_t>(ranks[0])];
+      if (line <= 0) up = portOf(own.up, own_paths);
+      if (line <= 0) down = portOf(own.down, own_paths);
+      schedule::NodePrice& filled = shared[static_cast<std::size_t>(ranks[0])];
+      // Where slow flows share a line with others, those not measured alone may be slow as well.
+      if (own.up.slow == 0 && isShared(own.up)) filled.up_bytes_per_s = up;
+      if (own.down.slow == 0 && isShared(own.down)) filled.down_bytes_per_s = down;
+      if (up <= 0 || down <= 0) continue;
+    }
     text += fmt::format("node {}", fmt::join(ranks, ","));
     if (up > 0) text += fmt::format(" up {}", rateText(up));
     if (down > 0) text += fmt::format(" down {}", rateText(down));

@@ -5,6 +5,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <numeric>
+#include <set>
+#include <string_view>
 
 #include "builtins/builtins.h"
 #include "planner/link_prices.h"
@@ -339,13 +342,12 @@ bool World::triesPlans(const std::vector<int>& ranks) const {
 
 bool World::measuresLinks() const {
   if (measuring_ != Measuring::links || size() < 3 || size() > kMaxMeasured) return false;
-  std::vector<int> ranks;
-  for (int rank = 0; rank < size(); ++rank) {
-    for (const int other : ranks)
-      if (cards_[static_cast<std::size_t>(other)].host == cards_[static_cast<std::size_t>(rank)].host) return false;
-    ranks.push_back(rank);
-  }
-  return areWideApart(round_trips_, ranks);
+  std::set<std::string_view> hosts;
+  for (const PeerCard& card : cards_)
+    hosts.insert(card.host);
+  std::vector<int> ranks(cards_.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return hosts.size() == cards_.size() && areWideApart(round_trips_, ranks);
 }
 
 bool World::takesTurns() const {

@@ -40,8 +40,8 @@ host=$(hostname -s)
 cat >"$work/slurm.conf" <<END
 ClusterName=goss
 SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=$(free_ports)
-SlurmdPort=$(free_ports)
+SlurmctldPort=$(free_port)
+SlurmdPort=$(free_port)
 SlurmUser=root
 AuthInfo=socket=$work/munge.socket
 StateSaveLocation=$work/state

@@ -19,7 +19,9 @@
 #include "platform/memory/cross_memory.h"
 #include "platform/memory/shared_pages.h"
 #include "tests/transports/shm/whole_send.h"
+#include "transports/common/matcher.h"
 #include "transports/shm/direct.h"
+#include "transports/shm/direct_sender.h"
 #include "transports/shm/regions.h"
 #include "transports/shm/shm.h"
 
@@ -297,6 +299,30 @@ TEST_F(ShmDirect, AddressesThatCannotBeReadFailTheLinkAndNothingElse) {
   drive(50);
   EXPECT_EQ(recv.completions, 1);
   EXPECT_EQ(recv.status.kind(), GOSS_ERR_PEER_LOST);
+}
+
+TEST(DirectSender, OnlyMessagesThatAreStoredGoWhereThePeerReadsNoOthers) {
+  const shm::Segment mine = shm::Segment::create(64 * 1024).take();
+  const shm::Segment theirs = shm::Segment::attach(platform::UniqueFd(::dup(mine.fd())), mine.ringBytes(), 1).take();
+  Deferred deferred;
+  Matcher matcher(1, deferred);
+  shm::Lending lending;
+  shm::DirectSender sender(lending, matcher, 1000, true);
+  sender.attach(mine, -1);
+  shm::RingWriter writer(mine);
+  std::vector<std::byte> memory(64 * 1024);
+  const auto offered = [&](shm::AddressReading reads, bool is_stored_whole) {
+    theirs.mySide().reads_addresses = reads;
+    WholeSend send(memory.data(), memory.size());
+    send.is_stored_whole = is_stored_whole;
+    const auto offer = sender.offer(send, writer);
+    sender.cancel(send);
+    return offer == shm::DirectSender::Offer::offered;
+  };
+  EXPECT_FALSE(offered(shm::AddressReading::none, true));
+  EXPECT_FALSE(offered(shm::AddressReading::stored, false));
+  EXPECT_TRUE(offered(shm::AddressReading::stored, true));
+  EXPECT_TRUE(offered(shm::AddressReading::all, false));
 }
 
 constexpr Tag kReplyTag = 9;

@@ -12,7 +12,7 @@ failed=0
 # run [NAME=VALUE of rank 2...]: three ranks on this host, whose output goes to $scratch/RANK; how long they took to $took.
 run() {
   local pids=() pid rank begun=$SECONDS
-  port=$(free_ports)
+  port=$(free_port)
   for rank in 0 1 2; do
     RANK=$rank WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
       timeout 50 env $([ "$rank" != 2 ] || printf '%s ' "$@") "$program" >"$scratch/$rank" 2>&1 &
@@ -42,7 +42,7 @@ says "0 1" 'rank 2 cannot be reached: tcp could not be opened: GOSS_INTERFACE: n
 
 # One port for three ranks that listen on it.
 export GOSS_TRANSPORT=tcp
-GOSS_PORT_RANGE=$(free_ports)
+GOSS_PORT_RANGE=$(free_port)
 export GOSS_PORT_RANGE=$GOSS_PORT_RANGE-$GOSS_PORT_RANGE
 run
 cat "$scratch"/[0-2] | grep -qE 'cannot be reached: tcp could not be opened: .*[pP]ort' && passed=$((passed + 1)) ||

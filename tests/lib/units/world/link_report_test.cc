@@ -34,5 +34,17 @@ TEST(LinkReport, WhatIsCutTooLongOrNamesStrangersIsRefused) {
   EXPECT_FALSE(LinkReport::decode(bytes + '\0', 4).has_value());
 }
 
+TEST(LinkReport, AnUnknownWayOfMeasuringIsRefused) {
+  LinkReport report;
+  for (const auto measuring : {Measuring::nothing, Measuring::links, Measuring::trials}) {
+    report.measuring = measuring;
+    const auto read = LinkReport::decode(report.encode(), 4);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->measuring, measuring);
+  }
+  report.measuring = static_cast<Measuring>(3);
+  EXPECT_FALSE(LinkReport::decode(report.encode(), 4).has_value());
+}
+
 } // namespace
 } // namespace goss
