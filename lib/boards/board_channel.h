@@ -44,7 +44,7 @@ struct BoardCollective {
   int next = 0;             ///< The rank whose bytes are awaited.
 };
 
-/// The lanes of one communicator.
+/// The lanes of one communicator: lane c of every board, c being its context.
 ///
 /// A lane holds kSlots slots; collective number n uses slot n % kSlots of every rank. A slot is a number (written last
 /// and with release order, so that a rank that sees it also sees the rest), the call's signature, and the bytes; for
@@ -53,6 +53,10 @@ struct BoardCollective {
 /// because a line can be written much sooner when it has left the cache of the core that read it last. The place
 /// follows only from the number and the length of this collective, so ranks that called different collectives before
 /// still find each other's bytes; the signature shows that they did (Signature::history).
+///
+/// Let L be the most bytes that any rank writes for number n. In a wide lane, with L above 1536, s is L rounded up to a
+/// multiple of 64, plus 576, and k is the largest number up to floor(bytes of a part / s) that neither 2 nor 3 divides:
+/// the place begins at byte s * (floor(n / 5) mod 2^32 mod k) of the part.
 ///
 /// A rank writes number n only when it has ended n - 1, and writes in every collective, at least number and signature;
 /// so a rank that has written n - kSlots + 1 has read what n overwrites, and no acknowledgement is needed. Collectives

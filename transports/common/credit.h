@@ -53,7 +53,8 @@ class FlowBytes {
 /// as are left: a single flow gets half of the limit, the next one half of the rest, and no flow can use up what
 /// another one needs. (Switches share their buffers between queues like this: Choudhury and Hahne, "Dynamic queue
 /// length thresholds", 1998.) A message without credit waits at its sender. A small part of the limit is reserved for
-/// urgent messages. One thread.
+/// urgent messages. The receiver returns the credit when the message has met its receive; a sender that exceeds its
+/// credit makes a protocol error. One thread.
 class Credit {
  public:
   void setLimit(std::uint64_t bytes) { limit_ = bytes; }

@@ -27,9 +27,10 @@ struct PartedSend {
 
 /// A message begins with a header, followed by as many bytes as the peer keeps of an unexpected message; the others
 /// wait until the peer, which answers every such header, asks for them (grant) or drops them (skip). A message without
-/// bytes waits for the answer if the peer has no credit for its header. Messages are numbered from 1 in the order of
-/// their headers. Short messages are sent whole, without a number, while there is credit for them. PartedRecvs is the
-/// counterpart. One thread.
+/// bytes waits for the answer if the peer has no credit for its header. A header without credit brings no bytes, and
+/// costs nothing. After a cut a message counts as never sent. Messages are numbered from 1 in the order of their
+/// headers, and their parts may alternate. Short messages are sent whole, without a number, while there is credit for
+/// them. PartedRecvs is the counterpart. One thread.
 class PartedSends {
  public:
   /// The peer keeps up to `limit` bytes of unexpected messages, and up to `most_ahead` bytes of a longer one.

@@ -1,4 +1,17 @@
-/// The frames that ranks exchange over MPI: one MPI message each. docs/formats.md describes the bytes.
+/// The frames that ranks exchange over MPI: one MPI message of bytes each, sent by MPI_Issend in a communicator of
+/// Gossamer's own, at most four under way to a peer.
+///
+/// Integers are little-endian. An address is "GMP1", the rank in MPI_COMM_WORLD (4 bytes) and the process's identity
+/// (text: length in 4 bytes, bytes). A header:
+///
+///     0    3   "G", "M", 2
+///     3    1   kind
+///     4    4   0
+///     8    8   tag
+///     16   8   bytes of the message
+///     24   24  envelope
+///     48   8   extra
+///     56   8   returned (kinds with a tag)
 #ifndef GOSS_TRANSPORTS_MPI_FRAME_H_
 #define GOSS_TRANSPORTS_MPI_FRAME_H_
 

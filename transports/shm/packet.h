@@ -1,4 +1,5 @@
-/// Packets on the socket beside the rings: a byte that wakes, and descriptors of lent memory.
+/// Packets on the socket beside the rings: a byte that wakes, and descriptors of lent memory, which the peer maps for
+/// reading and replies. A number of a region is never used again. Anything else ends the link.
 #ifndef GOSS_TRANSPORTS_SHM_PACKET_H_
 #define GOSS_TRANSPORTS_SHM_PACKET_H_
 

@@ -1,5 +1,15 @@
 /// How two processes of one host meet: an abstract socket, a hello that shows the world's secret and brings the
 /// segment.
+///
+/// The higher rank calls the lower. Its hello brings two memfds, sealed against shrinking and growing: the segment and
+/// its board. The called rank answers with one byte and the descriptor of its own board; later packets are those of
+/// packet.h.
+///
+///     0    4   "GSH7"
+///     4    16  job
+///     20   4   rank of the sender
+///     24   4   rank of the receiver
+///     28   8   bytes of each ring, a power of two from 64 KiB to 1 GiB
 #ifndef GOSS_TRANSPORTS_SHM_RENDEZVOUS_H_
 #define GOSS_TRANSPORTS_SHM_RENDEZVOUS_H_
 

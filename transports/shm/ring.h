@@ -6,6 +6,10 @@
 /// envelope of the short message before them leave both out, and several share a line. Both ends are on one host, so
 /// integers are in its byte order.
 ///
+/// Messages above kShortBytes that are not described (direct.h) go in parts, and so do others, but for control
+/// messages, while the receiver is oversubscribed: it keeps more than half of GOSS_UNEXPECTED_BYTES without a receive.
+/// The other half is its room, the limit of credit for parts.
+///
 /// The reader polls the place where the next record will begin: its kind is written last, so a short message transfers
 /// one cache line or less. The writer clears the kind of the record to come before it publishes the current one, and
 /// keeps a line of the ring free for that.

@@ -1,4 +1,4 @@
-/// Memory that two processes share: a control page and one ring for each direction.
+/// Memory that two processes share: 64 KiB of control, the ring from the caller to the called rank, and the ring back.
 #ifndef GOSS_TRANSPORTS_SHM_SEGMENT_H_
 #define GOSS_TRANSPORTS_SHM_SEGMENT_H_
 

@@ -1,5 +1,18 @@
-/// What UCX peers tell each other: addresses and the header of every active message. docs/formats.md describes the
-/// bytes.
+/// What UCX peers tell each other: addresses and the header of every active message.
+///
+/// Integers are little-endian. An address is "GUX4", the process (text: length in 4 bytes, bytes), the key (8 bytes)
+/// and the worker (text). A header, which a payload follows in `message`, `first` and `part`:
+///
+///     0    3   "G", "U", 4
+///     3    1   kind; plus 128: padded
+///     4    4   from
+///     8    8   key; a message without that of the receiver's address is dropped
+///     16   8   number
+///     24   8   returned (message, first, credit)
+///     32   8   tag
+///     40   24  envelope
+///     64   8   total (first, part)
+///     72   8   extra
 #ifndef GOSS_TRANSPORTS_UCX_WIRE_H_
 #define GOSS_TRANSPORTS_UCX_WIRE_H_
 
@@ -28,12 +41,13 @@ std::optional<Address> decodeAddress(std::string_view bytes);
 
 struct Header {
   enum class Kind : std::uint8_t {
-    hello = 1,       ///< First, once per direction; the envelope starts with the job's secret.
+    /// First, once per direction; the envelope starts with the job's secret. Up to 128 meaningless bytes follow.
+    hello = 1,
     message = 2,     ///< Numbered, as are goodbye, first, part and cut.
     goodbye = 3,     ///< Numbered, so that it comes after all messages.
     goodbyeRead = 4, ///< The sender has read the goodbye.
     credit = 5,      ///< Only returns credit.
-    revoke = 6,      ///< The sender has cancelled message `number`.
+    revoke = 6,      ///< The sender has cancelled message `number`: if not fetched yet, it counts as never sent.
     broken = 7,      ///< The sender has given the link up.
     first = 8,       ///< Begins a message of `total` bytes, with the first of them. Numbered.
     part = 9,        ///< The next bytes of a message in parts. Numbered.
