@@ -107,9 +107,8 @@ std::size_t CodecPair::scratchBytes(std::size_t elems) const {
 }
 
 schedule::CodecPrice CodecPair::price(std::uint64_t element_bytes) const {
-  // Speeds of one core that does other work too (docs/performance.md, "Compressors"). Adding a sparse payload touches
-  // little of the vector, but decoding one into an empty vector writes all of it. Random blocks are drawn again for
-  // each payload.
+  // Speeds of one core that does other work too (goss-bench codec). Adding a sparse payload touches little of the
+  // vector, but decoding one into an empty vector writes all of it. Random blocks are drawn again for each payload.
   constexpr double kDenseEncode = 4e9, kDenseDecode = 8e9, kDenseAdd = 8e9;
   constexpr double kSparseEncode = 4e9, kSparseDecode = 8e9, kSparseAdd = 100e9;
   const bool sparse = contribution.codec->traits().sparse;
