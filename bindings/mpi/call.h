@@ -51,20 +51,16 @@ template <auto kBuilder, class Function, class... Arguments>
 int blocking(const Real<Function>& real, MPI_Comm comm, Arguments... arguments) {
   const Found found = find(comm, true);
   if (found.error != MPI_SUCCESS) return found.error;
-  if constexpr (kIsRepeatable<Arguments...>) {
-    if (Repeated<Arguments...>::isOver()) return planAndRun<kBuilder>(real, found, comm, arguments...);
-    thread_local Repeated<Arguments...> repeated;
-    if (Operation* same = repeated.find(found.communicator.get(), arguments...); same != nullptr)
-      return runBlocking(real.name(), found, *same);
-    const std::uint64_t age = repeated.age();
-    Plan plan = planOf<kBuilder>(found, arguments...);
-    if (plan.operation == nullptr) return callMpi(real, plan, arguments..., comm);
-    const int result = runBlocking(real.name(), found, *plan.operation);
-    repeated.keep(age, found.communicator.get(), std::move(plan.operation), arguments...);
-    return result;
-  } else {
-    return planAndRun<kBuilder>(real, found, comm, arguments...);
-  }
+  if (Repeated<Arguments...>::isOver()) return planAndRun<kBuilder>(real, found, comm, arguments...);
+  thread_local Repeated<Arguments...> repeated;
+  if (Operation* same = repeated.find(found.communicator.get(), arguments...); same != nullptr)
+    return runBlocking(real.name(), found, *same);
+  const std::uint64_t age = repeated.age();
+  Plan plan = planOf<kBuilder>(found, arguments...);
+  if (plan.operation == nullptr) return callMpi(real, plan, arguments..., comm);
+  const int result = runBlocking(real.name(), found, *plan.operation);
+  repeated.keep(age, found.communicator.get(), std::move(plan.operation), arguments...);
+  return result;
 }
 
 template <auto kBuilder, class Function, class... Arguments>

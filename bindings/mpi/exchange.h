@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "bindings/mpi/operation.h"
@@ -29,6 +31,11 @@ struct Vector {
   MPI_Datatype type = MPI_DATATYPE_NULL;
 
   bool isValid(std::size_t size) const;
+  /// `made` follows from the first `size` blocks.
+  void tell(Operation& made, std::size_t size) const {
+    made.followsFrom(counts, size);
+    made.followsFrom(displs, size);
+  }
   Block operator[](std::size_t i) const { return block(base, displs[i], counts[i], type); }
 };
 
@@ -46,11 +53,22 @@ struct TypedVector {
       if (counts[i] < 0 || types[i] == MPI_DATATYPE_NULL) return false;
     return true;
   }
+  void tell(Operation& made, std::size_t size) const {
+    made.followsFrom(counts, size);
+    made.followsFrom(displs, size);
+    made.followsFrom(types, size);
+  }
   Block operator[](std::size_t i) const {
     const auto first = reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(MPI_Aint{displs[i]});
     return block(reinterpret_cast<const void*>(first), counts[i], types[i]);
   }
 };
+
+/// Whether all ranks have blocks of one length, so that a call with counts is one without.
+template <class Count>
+bool areEqual(const std::vector<Count>& counts) {
+  return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();
+}
 
 /// The first `size` blocks of either kind.
 template <class Blocks>

@@ -48,8 +48,10 @@ Plan neighborAllGatherv(const Communicator& on, const void* send, int send_count
   if (!on.serves_neighbors) return refused(kTopology);
   const Vector recvs{recv, recv_counts, displs, recv_type};
   if (!isBlock(send_count, send_type) || !recvs.isValid(on.sources().size())) return refused(kInvalid);
-  return amongNeighbors(
+  Plan plan = amongNeighbors(
       on, [=](std::size_t) { return block(send, send_count, send_type); }, each(recvs));
+  recvs.tell(*plan.operation, on.sources().size());
+  return plan;
 }
 
 Plan neighborAllToAll(const Communicator& on, const void* send, int send_count, MPI_Datatype send_type, void* recv,
@@ -63,7 +65,10 @@ template <class Blocks>
 Plan neighborAllToAllOf(const Communicator& on, const Blocks& sends, const Blocks& recvs) {
   if (!on.serves_neighbors) return refused(kTopology);
   if (!sends.isValid(on.destinations().size()) || !recvs.isValid(on.sources().size())) return refused(kInvalid);
-  return amongNeighbors(on, each(sends), each(recvs));
+  Plan plan = amongNeighbors(on, each(sends), each(recvs));
+  sends.tell(*plan.operation, on.destinations().size());
+  recvs.tell(*plan.operation, on.sources().size());
+  return plan;
 }
 
 Plan neighborAllToAllv(const Communicator& on, const void* send, const int* send_counts, const int* send_displs,

@@ -213,11 +213,20 @@ Layout Operation::outputs(const std::vector<Block>& blocks) {
   return packed(blocks, after_);
 }
 
+bool Operation::isCurrent() const {
+  return std::all_of(lists_.begin(), lists_.end(),
+                     [](const List& each) { return std::equal(each.held.begin(), each.held.end(), each.at); });
+}
+
 void Operation::prepare() {
   if (refusal_ != nullptr) return;
   for (const Copy& each : before_)
     pack(each.block, each.packed);
   for (const auto& [from, to] : local_) {
+    if (from.type == MPI_BYTE) {
+      unpack(static_cast<const std::byte*>(from.at), to);
+      continue;
+    }
     std::vector<std::byte> between(bytesOf(from));
     pack(from, between.data());
     unpack(between.data(), to);

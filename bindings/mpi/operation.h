@@ -75,9 +75,18 @@ class Operation {
 
   /// Whether it uses the program's buffers as they are, and can be started again with the same.
   bool isPlain() const {
-    return before_.empty() && after_.empty() && local_.empty() && scratch_.empty() && types_.empty() &&
-           refusal_ == nullptr;
+    return before_.empty() && after_.empty() && scratch_.empty() && types_.empty() && refusal_ == nullptr;
   }
+
+  /// The operation follows from what these `size` elements of the program's hold, such as counts.
+  template <class T>
+  void followsFrom(const T* list, std::size_t size) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(list);
+    lists_.push_back({bytes, {bytes, bytes + size * sizeof(T)}});
+  }
+  /// Whether the lists still hold what they held when it was made. Only for a call with the same lists: others may be
+  /// freed.
+  bool isCurrent() const;
 
   /// Why it cannot be started, for people; null: it can.
   const char* refusal() const { return refusal_; }
@@ -98,6 +107,11 @@ class Operation {
     std::byte* packed;
   };
 
+  struct List {
+    const std::byte* at;
+    std::vector<std::byte> held;
+  };
+
   std::byte* scratch(std::size_t bytes);
   /// The same data, as bytes or with a type of this object's own.
   Block kept(const Block& block);
@@ -110,6 +124,7 @@ class Operation {
   std::vector<std::pair<Block, Block>> local_;
   std::vector<std::unique_ptr<std::byte[]>> scratch_;
   std::vector<MPI_Datatype> types_;
+  std::vector<List> lists_;
   const char* refusal_ = nullptr;
   std::uint64_t bytes_in_ = 0;
   std::uint64_t bytes_out_ = 0;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "bindings/mpi/call.h"
+#include "bindings/mpi/exchange.h"
 #include "bindings/mpi/settings.h"
 #include "bindings/mpi/types.h"
 
@@ -94,7 +95,7 @@ Plan reduceScatterOf(const Communicator& on, const void* send, void* recv, const
                                                 : made.operation->input(block(send, all, type), made.alignment);
   const int mine = counts[static_cast<std::size_t>(on.rank())];
   void* const to = made.operation->output(block(recv, mine, type), made.alignment);
-  if (std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end()) {
+  if (areEqual(counts)) {
     const std::size_t each = static_cast<std::size_t>(mine) * made.how.per_element;
     made.operation->setPost([=, how = made.how](goss_comm_t comm, goss_request_t* request) {
       return goss_reduce_scatter(comm, from, to, each, how.dtype, how.op, nullptr, request);
@@ -113,7 +114,9 @@ Plan reduceScatterOf(const Communicator& on, const void* send, void* recv, const
 Plan reduceScatter(const Communicator& on, const void* send, void* recv, const int* counts, MPI_Datatype type,
                    MPI_Op op) {
   if (counts == nullptr) return refused(kInvalid);
-  return reduceScatterOf(on, send, recv, std::vector<int>(counts, counts + on.ranks()), type, op);
+  Plan plan = reduceScatterOf(on, send, recv, std::vector<int>(counts, counts + on.ranks()), type, op);
+  if (plan.operation != nullptr) plan.operation->followsFrom(counts, static_cast<std::size_t>(on.ranks()));
+  return plan;
 }
 
 Plan reduceScatterBlock(const Communicator& on, const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op) {

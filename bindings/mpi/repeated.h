@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <tuple>
-#include <type_traits>
 
 #include "bindings/mpi/communicator.h"
 #include "bindings/mpi/operation.h"
@@ -17,14 +16,8 @@
 
 namespace goss::interposer {
 
-/// Whether all that a plan depends on lies in the arguments themselves: not in lists to which they point.
-template <class... Arguments>
-inline constexpr bool kIsRepeatable = ((std::is_same_v<Arguments, void*> || std::is_same_v<Arguments, const void*> ||
-                                        std::is_same_v<Arguments, int> || std::is_same_v<Arguments, MPI_Datatype> ||
-                                        std::is_same_v<Arguments, MPI_Op>)&&...);
-
 /// Keeps operations that use the program's buffers as they are. What it keeps is true until the program frees a type
-/// or a communicator.
+/// or a communicator, or changes a list to which an argument points (Operation::followsFrom).
 template <class... Arguments>
 class Repeated {
  public:
@@ -38,7 +31,8 @@ class Repeated {
   /// Null: there was no such call, or it is forgotten.
   [[nodiscard]] Operation* find(const Communicator* on, const Arguments&... arguments) const {
     for (const Call& each : calls_) {
-      if (each.on == on && each.arguments == std::tie(arguments...) && each.age == age()) return each.operation.get();
+      const bool is_same = each.on == on && each.arguments == std::tie(arguments...) && each.age == age();
+      if (is_same && each.operation->isCurrent()) return each.operation.get();
     }
     return nullptr;
   }
