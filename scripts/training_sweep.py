@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 """Every method at its best learning rate: the tables of docs/results.md that compare methods. Called by scripts/reproduce --sweep.
 
-    training_sweep.py PROGRAM WORK [--quick] [--texts bible python] [--sizes small large] [--methods ddp diloco-50 ...]
+    training_sweep.py PROGRAM WORK RESULTS [--hours H] [--quick] [--texts bible python] [--sizes small large] [--methods ddp diloco-50 ...]
 
-For each text and size: each method runs with as many learning rates from a warm start of seed 1; the best of them runs with two more
-seeds. Then each method runs at its best rate for as many steps as fit, over 50 Mbit/s, into the time in which DiLoCo with H = 50 makes
-all steps: a step takes as long as it computed, and then its bytes their time on the line; a method that computes while its bytes are under
-way takes the longer of both. WORK keeps the record of each run, so that a sweep
-that was stopped goes on. The tables, and what follows from them, go to standard output.
+For each text and size, from a warm start: each method runs with as many learning rates for a fifth of the steps; the best of them and its
+neighbours run all steps; the best of these runs with two more seeds. Then, with the small model, each method runs at its best rate for as
+many steps as fit, over 50 Mbit/s, into the time in which DiLoCo with H = 50 makes all steps: a step takes as long as it computed, and then
+its bytes their time on the line; a method that computes while its bytes are under way takes the longer of both.
+
+RESULTS has a line for each run, so that a sweep that was stopped goes on, after --hours H by itself; WORK has warm starts. The tables of the
+methods whose runs are all there, and what follows from them, go to standard output.
 """
 import argparse
 import json
@@ -17,6 +19,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 
 LINE_BYTES_PER_S = 50e6 / 8
 # Layers, channels, heads, context. About 0.5 M and 3 M parameters, most of them beside 256 bytes' embedding.
@@ -40,85 +43,118 @@ OVERLAPPING = {"streaming-tau5", "eager", "co2"}  # the exchange of a period is 
 SEEDS = [1, 2, 3]
 
 
+class OutOfTime(Exception):
+    """--hours are over."""
+
+
+class Results:
+    """What runs had as their outcomes, by what made them: a JSON object a line."""
+
+    def __init__(self, path):
+        self.path = path
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        whole = text[:text.rfind("\n") + 1]
+        if whole != text:
+            path.write_text(whole, encoding="utf-8")  # a stop cut the last line off
+        self.by_key = {self.key(line): line for line in map(json.loads, whole.splitlines())}
+
+    @staticmethod
+    def key(line):
+        return tuple(line[name] for name in ("text", "size", "method", "rate", "seed", "steps", "flags"))
+
+    def add(self, line):
+        self.by_key[self.key(line)] = line
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+
 class Sweep:
     """Runs of one text and one size."""
 
-    def __init__(self, args, text, size):
-        self.args, self.text, self.size = args, text, size
+    def __init__(self, args, results, text, size):
+        self.args, self.results, self.text, self.size = args, results, text, size
         self.folder = args.work / f"{text}-{size}{'-quick' if args.quick else ''}"
         self.folder.mkdir(parents=True, exist_ok=True)
         micro = 1 if args.quick else 8
         model = "--layers 2 --channels 16 --heads 2 --context 16" if args.quick else SIZES[size]
-        self.warm, self.steps = (2, 8) if args.quick else (200, 700)
+        self.warm, self.short, self.steps = (2, 4, 8) if args.quick else (200, 300, 700)
         self.flags = (f"{model} --batch {4 * micro} --micro-batch {micro} --val-samples {4 if args.quick else 320} --sample 0 --val-every 0 "
-                      f"--checkpoint-every 0 --print-every 1000000{self.data()}").split()
+                      "--checkpoint-every 0 --print-every 1000000")
 
     def data(self):
         if self.text == "bible":
-            return ""
+            return []
         file = self.args.work / "python.txt"
         if not file.exists():
             sources = sorted(pathlib.Path(os.__file__).resolve().parent.glob("*.py"))
             if not sources:
                 sys.exit("there are no sources of Python's library; apt-get install libpython3-stdlib")
             file.write_text("".join(source.read_text(errors="replace") for source in sources))
-        return f" --data {file}"
+        return ["--data", str(file)]
 
-    def run(self, name, workers, steps, seed, flags, saves=False):
-        """The record of a run, which goes on from the warm start of its seed unless it is one; made unless it is there, of the same command."""
+    def start(self, name, workers, steps, seed, flags):
+        """Runs goss-train in a folder of WORK. Gives its record, or None where the loss was not finite."""
         record, saved = self.folder / name, self.folder / f"{name}.checkpoint"
-        command = ["mpirun", "-np", str(workers), str(self.args.program), *self.flags, "--steps", str(steps), "--seed", str(seed), "--resume",
-                   "--checkpoint", str(saved), "--run", str(record), *flags.split()]
-        made_by = record / "command"
-        if not (record / "run.json").exists() or not made_by.exists() or made_by.read_text() != " ".join(command):
-            print(f"{self.folder.name} {name}", file=sys.stderr, flush=True)
-            shutil.rmtree(saved, ignore_errors=True)
-            if not saves:
-                shutil.copytree(self.folder / f"warm-{seed}.checkpoint", saved)
-            made_by.unlink(missing_ok=True)
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-            if done.returncode != 0 and "not finite" in done.stdout + done.stderr:
-                record.mkdir(exist_ok=True)
-                (record / "run.json").write_text('{"validation": [[0, Infinity]], "wire_bytes": 0, "edge_bytes": 0, "step_seconds": [1]}')
-            elif done.returncode != 0:
-                sys.exit(f"{name}: status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-            made_by.write_text(" ".join(command))
-            if not saves:
-                shutil.rmtree(saved)
+        print(f"{self.folder.name} {name}", file=sys.stderr, flush=True)
+        command = ["mpirun", "-np", str(workers), str(self.args.program), *self.flags.split(), *self.data(), "--steps", str(steps), "--seed",
+                   str(seed), "--resume", "--checkpoint", str(saved), "--run", str(record), *flags.split()]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode != 0 and "not finite" in done.stdout + done.stderr:
+            return None
+        if done.returncode != 0:
+            sys.exit(f"{name}: status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         return json.loads((record / "run.json").read_text())
 
-    def begin(self, seed):
-        self.run(f"warm-{seed}", 4, self.warm, seed, "--sync ddp --final-lr 1 --lr 2e-3", saves=True)
+    def warm_start(self, seed):
+        saved = self.folder / f"warm-{seed}.checkpoint"
+        if not (self.folder / f"warm-{seed}" / "run.json").exists():
+            shutil.rmtree(saved, ignore_errors=True)
+            self.start(f"warm-{seed}", 4, self.warm, seed, "--sync ddp --final-lr 1 --lr 2e-3")
+        return saved
 
     def at(self, method, rate, seed, steps):
-        flags, _, _ = METHODS[method]
-        self.begin(seed)
-        return self.run(f"{method}-{rate}-{seed}-{steps}", WORKERS.get(method, 4), steps, seed, f"{flags} --lr {rate}")
+        """The outcome of a run, which goes on from the warm start of its seed; made unless it is there, of the same flags."""
+        flags = f"{METHODS[method][0]} --lr {rate}"
+        line = {"text": self.text, "size": self.size, "method": method, "rate": rate, "seed": seed, "steps": steps,
+                "flags": f"-np {WORKERS.get(method, 4)} {self.flags} {flags}"}
+        if found := self.results.by_key.get(Results.key(line)):
+            return found
+        if time.monotonic() > self.args.until:
+            raise OutOfTime
+        saved = self.folder / f"{method}.checkpoint"
+        shutil.rmtree(saved, ignore_errors=True)
+        shutil.copytree(self.warm_start(seed), saved)
+        card = self.start(method, WORKERS.get(method, 4), steps, seed, flags)
+        shutil.rmtree(saved)
+        line |= {"loss": None, "bytes": 0, "seconds": 0}
+        if card is not None:
+            trained = len(card["step_seconds"])
+            line |= {"loss": card["validation"][-1][1], "bytes": (card["wire_bytes"] - card["edge_bytes"]) / trained,
+                     "seconds": sum(card["step_seconds"]) / trained}
+        self.results.add(line)
+        return line
 
     def tune(self, method):
         """The best rate, and the losses of all seeds with it."""
         rates = RATES[METHODS[method][1]]
         if self.args.quick:
             rates = rates[:2]
-        cards = {rate: self.at(method, rate, SEEDS[0], self.steps) for rate in rates}
-        best = min(rates, key=lambda rate: loss_of(cards[rate]))
-        losses = [loss_of(cards[best])] + [loss_of(self.at(method, best, seed, self.steps)) for seed in (SEEDS[1:2] if self.args.quick else SEEDS[1:])]
-        edge = best in (rates[0], rates[-1])
-        return {"rate": best, "losses": losses, "edge": edge, "step_s": step_seconds(cards[best], method in OVERLAPPING), "bytes": step_bytes(cards[best])}
+        early = [loss_of(self.at(method, rate, SEEDS[0], self.short)) for rate in rates]
+        best = early.index(min(early))
+        cards = {rate: self.at(method, rate, SEEDS[0], self.steps) for rate in rates[max(0, best - 1):best + 2]}
+        rate = min(cards, key=lambda rate: loss_of(cards[rate]))
+        losses = [loss_of(self.at(method, rate, seed, self.steps)) for seed in (SEEDS[:2] if self.args.quick else SEEDS)]
+        return {"rate": rate, "losses": losses, "edge": rate in (rates[0], rates[-1]), "bytes": cards[rate]["bytes"],
+                "step_s": step_seconds(cards[rate], method in OVERLAPPING)}
 
 
-def loss_of(card):
-    loss = card["validation"][-1][1]
-    return float("inf") if loss is None else loss  # JSON has no other word for a loss that is not finite
+def loss_of(line):
+    return float("inf") if line["loss"] is None else line["loss"]  # JSON has no other word for a loss that is not finite
 
 
-def step_bytes(card):
-    return (card["wire_bytes"] - card["edge_bytes"]) / len(card["step_seconds"])
-
-
-def step_seconds(card, overlaps):
+def step_seconds(line, overlaps):
     """Of computation, and of the line, which a method that overlaps them uses at the same time."""
-    parts = sum(card["step_seconds"]) / len(card["step_seconds"]), step_bytes(card) / LINE_BYTES_PER_S
+    parts = line["seconds"], line["bytes"] / LINE_BYTES_PER_S
     return max(parts) if overlaps else sum(parts)
 
 
@@ -139,15 +175,14 @@ def equal_tokens(tuned):
 def equal_time(sweep, tuned):
     """Every method for the time that DiLoCo with H = 50 takes over the line."""
     line = tuned.get("diloco-50", tuned["ddp"])
-    time = (sweep.steps - sweep.warm) * line["step_s"]
-    rows = [f"Over 50 Mbit/s, {time:.0f} s behind the warm start:", "", "| method | steps | validation |", "|---|---|---|"]
+    seconds = (sweep.steps - sweep.warm) * line["step_s"]
+    rows = [f"Over 50 Mbit/s, {seconds:.0f} s behind the warm start:", "", "| method | steps | validation |", "|---|---|---|"]
     for method, result in tuned.items():
-        steps = max(1, int(time / result["step_s"]))
+        steps = max(1, int(seconds / result["step_s"]))
         if sweep.args.quick:
             steps = min(steps, 2 * (sweep.steps - sweep.warm))
-        card = sweep.at(method, result["rate"], SEEDS[0], sweep.warm + steps)
-        rows.append(f"| `{METHODS[method][0]}` | {steps} | {loss_of(card):.4f} |")
-    return rows
+        rows.append(f"| `{METHODS[method][0]}` | {steps} | {loss_of(sweep.at(method, result['rate'], SEEDS[0], sweep.warm + steps)):.4f} |")
+    return rows + [""]
 
 
 def sentences(tuned):
@@ -169,21 +204,44 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=lambda name: pathlib.Path(name).resolve())
     parser.add_argument("work", type=lambda name: pathlib.Path(name).resolve())
+    parser.add_argument("results", type=lambda name: pathlib.Path(name).resolve())
+    parser.add_argument("--hours", type=float, default=float("inf"), help="start no run after so long; the next call goes on")
     parser.add_argument("--quick", action="store_true", help="a few steps of a tiny model and two rates: that it runs, not that it learns")
     parser.add_argument("--texts", nargs="*", choices=list(TEXTS), default=list(TEXTS))
     parser.add_argument("--sizes", nargs="*", choices=list(SIZES), default=list(SIZES))
     parser.add_argument("--methods", nargs="*", choices=list(METHODS), default=list(METHODS))
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
+    args.until = time.monotonic() + 3600 * args.hours
+    results = Results(args.results)
     methods = ["ddp"] + [method for method in args.methods if method != "ddp"]
     for text in args.texts:
         for size in args.sizes:
-            sweep = Sweep(args, text, size)
-            tuned = {method: sweep.tune(method) for method in methods}
-            command = " ".join(flag for flag in sweep.flags if str(args.work) not in flag and flag != "--data")
-            print(f"### {TEXTS[text]}, {size} model\n\n`mpirun -np 4 goss-train {command}`, from step {sweep.warm} (AdamW, rate 2e-3) to {sweep.steps}; "
-                  f"each method at the best of {len(RATES['adamw'])} rates, seeds {', '.join(map(str, SEEDS))}.\n")
-            print("\n".join([*equal_tokens(tuned), "", *equal_time(sweep, tuned), "", *sentences(tuned), ""]), flush=True)
+            print("\n".join(tables(Sweep(args, results, text, size), methods)), flush=True)
+
+
+def tables(sweep, methods):
+    """Of the methods whose runs are there, or are made while there is time."""
+    tuned, missing, times = {}, [], []
+    for method in methods:
+        try:
+            tuned[method] = sweep.tune(method)
+        except OutOfTime:
+            missing.append(method)
+    if "ddp" not in tuned:
+        return []
+    if not missing and sweep.size == "small":
+        try:
+            times = equal_time(sweep, tuned)
+        except OutOfTime:
+            missing = ["equal time"]
+    rows = [f"### {TEXTS[sweep.text]}, {sweep.size} model", "",
+            f"`mpirun -np 4 goss-train {sweep.flags}`, from step {sweep.warm} (AdamW, rate 2e-3) to {sweep.steps}; the best of "
+            f"{len(RATES['adamw'])} rates at step {sweep.short}, its neighbours, and seeds {', '.join(map(str, SEEDS))} with the best of those.", ""]
+    rows += [*equal_tokens(tuned), "", *times, *sentences(tuned), ""]
+    if missing:
+        rows += [f"Not run yet: {', '.join(missing)}.", ""]
+    return rows
 
 
 if __name__ == "__main__":
