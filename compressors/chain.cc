@@ -91,6 +91,10 @@ Status readStages(std::string_view spec, std::vector<Stage> stages, CodecChain& 
         return wrong(spec, fmt::format("only 'ef', 'loco' or 'momentum' may follow '{}'", stage->name));
       }
       chain.value = value->read(reader);
+    } else if (stage->name == "ef21") {
+      return wrong(spec,
+                   "'ef21' is a synchronizer, ef21:codec=SPEC: who adds payloads keeps the sum of all that came "
+                   "before, and which rank that is differs between algorithms");
     } else {
       return wrong(spec, fmt::format("'{}' is unknown here; this build has: {}", stage->name, knownStages()));
     }

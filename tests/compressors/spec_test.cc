@@ -52,6 +52,7 @@ TEST(Spec, RefusesWithTheReason) {
       {"int8:mode=other", "none of: symmetric, minmax"},
       {"int8:width=3", "has no parameter 'width'; it has: block, mode, round"},
       {"zip", "unknown here; this build has: "},
+      {"topk+ef21", "is a synchronizer, ef21:codec=SPEC"},
       {"int8+int4", "may follow"},
       {"int8+ef+ef", "unknown"},
       {"topk:ratio=0", "no number from"},
