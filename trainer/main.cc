@@ -60,7 +60,7 @@ void train(TrainOptions options, DataParallel& group) {
   }
   if (options.model.vocab == 0) options.model.vocab = data.tokenizer().vocab();
   options.sync = syncOfRun(options);
-  const std::unique_ptr<Ops> ops = makeOps(options.backend, options.device);
+  const std::unique_ptr<Ops> ops = makeOps(options.backend, options.device, options.precision);
   Report report(group.rank() == 0, options.log, options.csv);
   if (options.pipeline != 0) {
     PipelineEngine engine(options, data, group, group.comm(), *ops, report);

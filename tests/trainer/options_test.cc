@@ -113,6 +113,7 @@ TEST(Options, ValuesThatMakeNoSenseAreRefusedByTheirFlag) {
                         {[](TrainOptions& o) { o.slow = "1:2,x"; }, "'x' is not RANK:FACTOR"},
                         {[](TrainOptions& o) { o.slow = "1:2", o.pipeline = 2; }, "leave out --pipeline"},
                         {[](TrainOptions& o) { o.device = "cuda:1"; }, "--device cuda needs --backend aten"},
+                        {[](TrainOptions& o) { o.precision = "bf16"; }, "--precision bf16 needs --backend aten"},
                         {[](TrainOptions& o) { o.val_samples = 0; }, "--val-samples"},
                         {[](TrainOptions& o) { o.keep = 0; }, "--keep"},
                         {[](TrainOptions& o) { o.temperature = -1; }, "--temperature"},

@@ -38,11 +38,11 @@ MakeAtenOps* loadAten() {
 
 } // namespace
 
-std::unique_ptr<Ops> makeOps(const std::string& backend, const std::string& device) {
+std::unique_ptr<Ops> makeOps(const std::string& backend, const std::string& device, const std::string& precision) {
   auto on_cpu = std::make_unique<CpuOps>(); // sets OpenBLAS, which Debian's LibTorch uses too, to one thread
   if (backend == "cpu") return on_cpu;
   if (backend != "aten") fail("there is no backend '{}'; there are cpu and aten", backend);
-  return std::unique_ptr<Ops>(loadAten()(device.c_str(), localRank()));
+  return std::unique_ptr<Ops>(loadAten()(device.c_str(), localRank(), precision == "bf16"));
 }
 
 } // namespace goss::trainer

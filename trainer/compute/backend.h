@@ -9,9 +9,10 @@
 
 namespace goss::trainer {
 
-/// `backend` and `device` as in TrainOptions. For aten this loads the backend and LibTorch, which stay loaded until the
-/// process ends. Throws Error that says what to install, or what is wrong with the device.
-std::unique_ptr<Ops> makeOps(const std::string& backend, const std::string& device);
+/// `backend`, `device` and `precision` as in TrainOptions. For aten this loads the backend and LibTorch, which stay
+/// loaded until the process ends. Throws Error that says what to install, or what is wrong with the device.
+std::unique_ptr<Ops> makeOps(const std::string& backend, const std::string& device,
+                             const std::string& precision = "f32");
 
 } // namespace goss::trainer
 

@@ -80,6 +80,9 @@ void addBackendFlags(CommandLine& line, TrainOptions& o) {
               "of --backend aten: cpu, cuda (this host's devices in turn) or cuda:N; default: cuda if there is one")
       .check([](const std::string& text) { return isDevice(text) ? "" : text + " is not cpu, cuda or cuda:N"; })
       .group("Backend");
+  line.option("--precision", o.precision, "of --backend aten's matrix products: f32, or bf16 with sums in float32")
+      .oneOf({"f32", "bf16"})
+      .group("Backend");
 }
 
 void addPipelineFlags(CommandLine& line, TrainOptions& o) {
@@ -164,6 +167,7 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
           "--schedule, --micro-batches and --recompute are of a pipeline: give --pipeline P");
   require(o.micro_batches == 0 || o.micro_batch == 1, "--micro-batch and --micro-batches say the same: give one");
   require(o.backend == "aten" || o.device.empty() || o.device == "cpu", "--device cuda needs --backend aten");
+  require(o.backend == "aten" || o.precision == "f32", "--precision bf16 needs --backend aten");
   slownessOf(o, 0);
   require(o.slow.empty() || o.pipeline == 0, "--slow is for ranks that hold the whole model: leave out --pipeline");
   if (o.batch / o.micro_batch < ranks) {
@@ -251,6 +255,7 @@ std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerp
   if (o.model.isLlama()) settings["arch"] = kLlama;
   if (o.optimizer != "adamw") settings["optimizer"] = fmt::format("{} {}", o.optimizer, o.muon_momentum);
   if (o.backend != "cpu") settings["backend"] = o.backend; // other backends round differently
+  if (o.precision != "f32") settings["precision"] = o.precision;
   // Stages alone change no bit; these settings do.
   const bool is_unflushed = o.schedule == "pipedream" || o.schedule == "2bw" || o.schedule.ends_with(".csv");
   const bool is_coded = !o.activation_codec.empty() || !o.gradient_codec.empty();

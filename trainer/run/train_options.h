@@ -38,8 +38,9 @@ struct TrainOptions {
 
   std::string init; // folder of a model in Hugging Face's form, whose weights the run starts from; empty: the seed's
 
-  std::string backend = "cpu"; // the table of tensor operations: cpu or aten
-  std::string device;          // device of aten: cpu, cuda, cuda:N; empty: cuda where there is one
+  std::string backend = "cpu";   // the table of tensor operations: cpu or aten
+  std::string precision = "f32"; // of aten's matrix products: f32 or bf16
+  std::string device;            // device of aten: cpu, cuda, cuda:N; empty: cuda where there is one
 
   std::size_t pipeline = 0;       // ranks of a pipeline; 0: every rank has the whole model
   std::string schedule = "1f1b";  // schedule of the pipeline: a generator's name, or a CSV file

@@ -158,6 +158,23 @@ TEST_F(AtenOps, Gemm) {
   }
 }
 
+// Whole numbers below 256 and their products' sums are exact in bfloat16 and float32; 257 is neither as a factor.
+TEST(AtenProducts, RoundFactorsAndResultsToBfloat16) {
+  const std::unique_ptr<Ops> ops = makeAten("bf16");
+  const std::vector<float> a = {1, 2, 3, 4, 5, 6}, b = {1, -1, 2, 0, 3, 7};
+  const auto multiply = [&](const GemmShape& shape, const std::vector<float>& left, const std::vector<float>& before) {
+    return resultOf(*ops, {left, b, before},
+                    [&shape](Ops& on, const std::vector<float*>& at) { on.gemm(shape, at[0], at[1], at[2]); })[2];
+  };
+  const GemmShape shape{.m = 2, .n = 2, .k = 3};
+  EXPECT_EQ(multiply(shape, a, {kNan, kNan, kNan, kNan}), (std::vector<float>{14, 20, 32, 38}));
+  const GemmShape added{.trans_b = true, .m = 2, .n = 2, .k = 3, .alpha = 2, .beta = 1};
+  EXPECT_EQ(multiply(added, a, {0.5f, 1, 2, 3}), (std::vector<float>{10.5f, 55, 24, 117}));
+  std::vector<float> rounded = a;
+  rounded[0] = 257;                                          // becomes 256
+  EXPECT_EQ(multiply(shape, rounded, {0, 0, 0, 0})[0], 268); // 256 + 4 + 9 = 269 has nine bits
+}
+
 TEST_F(AtenOps, BiasesAndResiduals) {
   for (int i = 0; i < kShapes; ++i) {
     const std::size_t rows = pick(40), n = pick(130);

@@ -42,6 +42,23 @@ TEST(AtenRun, HasTheCpusCurveAndItsOwnBitsAgain) {
   expectSameState(first.state, second.state);
 }
 
+// A product loses up to 2^-8 of each factor and of the result, so that curves differ, but both learn.
+TEST(AtenRun, ProductsInBfloat16LearnAsWell) {
+  TrainOptions options = smallOptions(20);
+  options.backend = "aten";
+  const std::unique_ptr<Ops> full = makeAten(), half = makeAten("bf16"), other = makeAten("bf16");
+  SoloGroup group;
+  const RunResult want = runWith(*full, group, options);
+  options.precision = "bf16";
+  const RunResult got = runWith(*half, group, options), again = runWith(*other, group, options);
+  EXPECT_EQ(got.losses, again.losses);
+  EXPECT_NE(got.losses, want.losses);
+  ASSERT_EQ(got.losses.size(), want.losses.size());
+  for (std::size_t step = 0; step < want.losses.size(); ++step)
+    EXPECT_NEAR(got.losses[step], want.losses[step], 0.05) << "step " << step;
+  EXPECT_THAT(trajectorySettings(options, 0), HasSubstr("bf16"));
+}
+
 TEST(AtenRun, ACheckpointMovesBetweenBackends) {
   const TemporaryDirectory directory;
   TrainOptions options = smallOptions(20);

@@ -16,7 +16,9 @@ inline std::string testDevice() {
   return device != nullptr ? device : "cpu";
 }
 
-inline std::unique_ptr<Ops> makeAten() { return makeOps("aten", testDevice()); }
+inline std::unique_ptr<Ops> makeAten(const std::string& precision = "f32") {
+  return makeOps("aten", testDevice(), precision);
+}
 
 } // namespace goss::trainer
 

@@ -18,6 +18,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
 #include <ATen/ops/nll_loss_backward.h>
@@ -74,7 +75,8 @@ double scaleOf(const AttentionShape& s) {
 
 class AtenOps : public Ops {
  public:
-  explicit AtenOps(const c10::Device& device) : device_(device), name_("aten (" + device.str() + ")") {}
+  AtenOps(const c10::Device& device, bool bf16)
+      : device_(device), bf16_(bf16), name_("aten (" + device.str() + (bf16 ? ", bf16 products)" : ")")) {}
 
   [[nodiscard]] const char* name() const override { return name_.c_str(); }
   [[nodiscard]] bool isHostMemory() const override { return device_.is_cpu(); }
@@ -136,7 +138,16 @@ class AtenOps : public Ops {
     return view(channels, s.batch, s.context, s.heads, s.channels / s.heads).permute({0, 2, 1, 3});
   }
 
+  /// The product of two matrices, or of batches of them.
+  [[nodiscard]] at::Tensor product(const at::Tensor& a, const at::Tensor& b) const {
+    const auto multiply = [](const at::Tensor& x, const at::Tensor& y) {
+      return x.dim() == 2 ? at::mm(x, y) : at::bmm(x, y);
+    };
+    return bf16_ ? multiply(a.to(at::kBFloat16), b.to(at::kBFloat16)).to(at::kFloat) : multiply(a, b);
+  }
+
   c10::Device device_;
+  bool bf16_;
   std::string name_;
   std::unordered_map<void*, at::Tensor> allocations_; // by their address
   RotaryAngles angles_;
@@ -208,7 +219,14 @@ void AtenOps::gemm(const GemmShape& s, const float* a, const float* b, float* c)
   run([&] {
     const at::Tensor left = s.trans_a ? view(a, s.k, s.m).t() : view(a, s.m, s.k);
     const at::Tensor right = s.trans_b ? view(b, s.n, s.k).t() : view(b, s.k, s.n);
-    view(c, s.m, s.n).addmm_(left, right, s.beta, s.alpha); // with a beta of 0, c is not read
+    at::Tensor to = view(c, s.m, s.n);
+    if (!bf16_) {
+      to.addmm_(left, right, s.beta, s.alpha); // with a beta of 0, c is not read
+    } else if (s.beta == 0) {
+      to.copy_(product(left, right).mul_(s.alpha));
+    } else {
+      to.mul_(s.beta).add_(product(left, right), s.alpha);
+    }
   });
 }
 
@@ -365,12 +383,12 @@ void AtenOps::attention(const AttentionShape& s, const AttentionTensors& t) {
       later_ = at::triu(at::ones({toInt(s.context), toInt(s.context)}, type), 1);
     }
     const Heads heads = headsOf(s, t.qkv);
-    const at::Tensor scores = at::bmm(packed(heads.q).mul(scale), packed(heads.k).transpose(1, 2));
+    const at::Tensor scores = product(packed(heads.q).mul(scale), packed(heads.k).transpose(1, 2));
     scores.masked_fill_(later_, -std::numeric_limits<double>::infinity());
     at::Tensor probs = view(t.probs, s.batch * s.heads, s.context, s.context);
     at::_softmax_out(probs, scores, -1, false);
     const at::Tensor out = headsView(s, t.out);
-    out.copy_(at::bmm(probs, packed(heads.v)).view(out.sizes()));
+    out.copy_(product(probs, packed(heads.v)).view(out.sizes()));
   });
 }
 
@@ -382,11 +400,11 @@ void AtenOps::attentionGrad(const AttentionShape& s, const AttentionGradTensors&
     const Heads heads = headsOf(s, t.qkv), to = headsOf(s, t.dqkv);
     const at::Tensor q = packed(heads.q), k = packed(heads.k), v = packed(heads.v), dout = packed(headsView(s, t.dout));
     const at::Tensor probs = at::tril(view(t.probs, s.batch * s.heads, s.context, s.context));
-    const at::Tensor dprobs = at::bmm(dout, v.transpose(1, 2));
+    const at::Tensor dprobs = product(dout, v.transpose(1, 2));
     const at::Tensor dscores = at::_softmax_backward_data(dprobs, probs, -1, at::kFloat).mul_(scale);
-    to.q.copy_(at::bmm(dscores, k).view(to.q.sizes()));
-    to.k.copy_(at::bmm(dscores.transpose(1, 2), q).view(to.k.sizes()));
-    to.v.copy_(at::bmm(probs.transpose(1, 2), dout).view(to.v.sizes()));
+    to.q.copy_(product(dscores, k).view(to.q.sizes()));
+    to.k.copy_(product(dscores.transpose(1, 2), q).view(to.k.sizes()));
+    to.v.copy_(product(probs.transpose(1, 2), dout).view(to.v.sizes()));
   });
 }
 
@@ -437,6 +455,9 @@ void fixArithmetic(bool is_cuda) {
   at::Context& context = at::globalContext();
   context.setAllowTF32CuBLAS(false);
   context.setAllowTF32CuDNN(false);
+  [](auto& of) { // LibTorch 1.13 does not have it
+    if constexpr (requires { of.setAllowBF16ReductionCuBLAS(false); }) of.setAllowBF16ReductionCuBLAS(false);
+  }(context);
   // cuBLAS keeps its order of additions only with a workspace of its own, and ATen's deterministic mode requires this
   // variable.
   if (is_cuda) ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
@@ -445,14 +466,15 @@ void fixArithmetic(bool is_cuda) {
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) Ops* goss_train_make_aten_ops(const char* device, int local_rank);
+extern "C" __attribute__((visibility("default"))) Ops* goss_train_make_aten_ops_2(const char* device, int local_rank,
+                                                                                  bool bf16);
 
-Ops* goss_train_make_aten_ops(const char* device, int local_rank) {
+Ops* goss_train_make_aten_ops_2(const char* device, int local_rank, bool bf16) {
   return run([&]() -> Ops* {
     const std::string text = device;
     const bool is_cuda = text.empty() ? cudaDevices() > 0 : text != "cpu";
     fixArithmetic(is_cuda);
-    return new AtenOps(is_cuda ? cudaDevice(text.empty() ? "cuda" : text, local_rank) : c10::Device(c10::kCPU));
+    return new AtenOps(is_cuda ? cudaDevice(text.empty() ? "cuda" : text, local_rank) : c10::Device(c10::kCPU), bf16);
   });
 }
 
