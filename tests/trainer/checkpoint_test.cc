@@ -4,20 +4,23 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <xxhash.h>
 
 #include <chrono>
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
 #include "trainer/base/error.h"
 #include "trainer/files/checkpoint_files.h"
+#include "trainer/files/checkpoint_parts.h"
 #include "trainer/files/checkpoint_writer.h"
+#include "trainer/files/pretrained.h"
 #include "trainer/files/safetensors.h"
+#include "trainer/run/checkpoint_start.h"
 
 namespace goss::trainer {
 namespace {
@@ -28,36 +31,83 @@ using testing::HasSubstr;
 
 constexpr ModelConfig kConfig{.layers = 1, .channels = 4, .heads = 2, .context = 3, .vocab = 5};
 
+constexpr const char* kSettings = R"({"lr":0.5})";
+
 TrainingState stateOf(const ParameterTable& table, std::size_t step) {
   TrainingState state;
   state.step = step;
-  state.settings = R"({"lr":0.5})";
   for (std::size_t i = 0; i < table.count(); ++i) {
     state.parameters.push_back(static_cast<float>(i + step));
     state.first_moments.push_back(-static_cast<float>(i));
     state.second_moments.push_back(0.5f * static_cast<float>(i));
   }
+  state.ranks = {{"", ""}};
   return state;
+}
+
+/// Ranks that each hold a whole copy.
+std::function<RankShare(int)> copiesOf(const ParameterTable& table) {
+  return [&table](int rank) { return RankShare{static_cast<std::size_t>(rank), table.parameters()}; };
+}
+
+CheckpointIndex indexOf(const ModelConfig& config, const ParameterTable& table, std::size_t step,
+                        const std::vector<ReplicaState>& ranks) {
+  CheckpointIndex index;
+  index.step = step;
+  index.settings = kSettings;
+  index.sync = "some";
+  index.grid = "a grid";
+  index.texts["config.json"] = configText(config);
+  std::vector<PieceHashes> hashes;
+  for (const ReplicaState& rank : ranks)
+    hashes.push_back(hashesOf(table.parameters(), rank));
+  index.layOut(hashes, copiesOf(table));
+  return index;
 }
 
 class CheckpointTest : public testing::Test {
  protected:
-  CheckpointTest() : table_(kConfig), store_(directory_ / "run", 2) { store_.prepare(1); }
+  CheckpointTest() : table_(kConfig), store_(directory_ / "run", 2, 0) { store_.prepare(1); }
 
-  void save(std::size_t step) { store_.save(kConfig, table_, stateOf(table_, step)); }
-  [[nodiscard]] std::string file(const std::string& name) const { return directory_ / ("run/step-00000007/" + name); }
-  [[nodiscard]] std::string loadError() {
-    return errorOf([this] { std::ignore = store_.loadLatest(kConfig, table_); });
+  /// Writes the checkpoint of one rank, or of several that see one directory.
+  void saveRanks(std::size_t step, const std::vector<ReplicaState>& ranks, const ModelConfig& config = kConfig) {
+    const ParameterTable table(config);
+    const CheckpointIndex index = indexOf(config, table, step, ranks);
+    const std::string name = store_.begin(step);
+    for (std::size_t rank = ranks.size(); rank-- > 0;)
+      storeOf(rank).writePart(name, index, table.parameters(), ranks[rank], store_.names());
+    store_.commit(name, index);
   }
-  [[nodiscard]] std::size_t loadedStep() { return store_.loadLatest(kConfig, table_)->state.step; }
-  /// Makes checksums.json true again.
-  void seal() const {
-    nlohmann::json checksums;
-    for (const char* name : {"model.safetensors", "optim.safetensors", "config.json"}) {
-      const std::string bytes = readBytes(file(name));
-      checksums[name] = fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+  void save(std::size_t step) { saveRanks(step, {stateOf(table_, step)}); }
+  [[nodiscard]] CheckpointStore storeOf(std::size_t rank) const { return {directory_ / "run", 2, rank}; }
+  [[nodiscard]] std::string file(const std::string& name) const { return directory_ / ("run/step-00000007/" + name); }
+  /// Resumes as one rank.
+  CheckpointStart load(const ModelConfig& config = kConfig, const std::string& grid = "a grid") {
+    TrainOptions options;
+    options.model = config;
+    options.checkpoint = directory_ / "run";
+    options.resume = true;
+    SoloGroup group;
+    testing::internal::CaptureStdout();
+    Report report(true);
+    const ParameterTable table(config);
+    try {
+      CheckpointStart start = CheckpointLoader(options, table, group, report, &store_).load({kSettings, "some", grid});
+      shown_ = testing::internal::GetCapturedStdout();
+      return start;
+    } catch (...) {
+      testing::internal::GetCapturedStdout();
+      throw;
     }
-    writeBytes(file("checksums.json"), checksums.dump());
+  }
+  [[nodiscard]] std::string loadError(const ModelConfig& config = kConfig) {
+    return errorOf([&] { load(config); });
+  }
+  [[nodiscard]] std::size_t loadedStep() { return load().step; }
+  void expectLoaded(const ReplicaState& expected, const std::string& grid = "a grid") {
+    const CheckpointStart loaded = load(kConfig, grid);
+    for (const auto vector : kPieceVectors)
+      EXPECT_TRUE(loaded.model.*vector == expected.*vector);
   }
   [[nodiscard]] std::set<std::string> names() const {
     std::set<std::string> names;
@@ -65,50 +115,216 @@ class CheckpointTest : public testing::Test {
       names.insert(entry.path().filename().string());
     return names;
   }
+  [[nodiscard]] std::set<std::string> files() const {
+    std::set<std::string> files;
+    for (const fs::directory_entry& entry : fs::directory_iterator(file("")))
+      files.insert(entry.path().filename().string());
+    return files;
+  }
 
   TemporaryDirectory directory_;
   ParameterTable table_;
   CheckpointStore store_;
+  std::string shown_; // by the last load()
 };
 
-TEST_F(CheckpointTest, NothingWasSavedYet) { EXPECT_FALSE(store_.loadLatest(kConfig, table_).has_value()); }
+TEST_F(CheckpointTest, NothingWasSavedYet) {
+  EXPECT_EQ(loadedStep(), 0u);
+  EXPECT_THAT(shown_, HasSubstr("starting from step 0"));
+}
 
 TEST_F(CheckpointTest, WhatWasSavedIsLoaded) {
   save(7);
-  const std::optional<LoadedCheckpoint> loaded = store_.loadLatest(kConfig, table_);
-  ASSERT_TRUE(loaded.has_value());
-  expectSameState(loaded->state, stateOf(table_, 7));
-  EXPECT_EQ(loaded->state.settings, R"({"lr":0.5})");
-  EXPECT_TRUE(loaded->damaged.empty());
+  expectLoaded(stateOf(table_, 7));
+  EXPECT_THAT(shown_, AllOf(HasSubstr("resumed from step 7"), testing::Not(HasSubstr("damaged"))));
+  EXPECT_EQ(files(),
+            (std::set<std::string>{"checkpoint.json", "config.json", "model.safetensors", "rank-0000.safetensors"}));
 }
 
-TEST_F(CheckpointTest, WhatRanksHoldAndTheirSynchronizersKeepIsLoaded) {
-  TrainingState state = stateOf(table_, 7);
-  state.sync = "some";
-  state.grid = "a grid";
-  state.ranks = {{std::string("a\0b", 3), ""}, {"", "d"}};
-  state.others = {stateOf(table_, 8), stateOf(table_, 9)};
-  state.others[0].ranks.resize(2);
-  state.others[1].ranks = {{"c", "e"}, {}};
-  store_.save(kConfig, table_, state);
-  const TrainingState loaded = store_.loadLatest(kConfig, table_)->state;
-  expectSameState(loaded, state);
-  EXPECT_EQ(loaded.sync, "some");
-  EXPECT_EQ(loaded.grid, "a grid");
-  const auto expectRanks = [](const ReplicaState& of, const ReplicaState& expected) {
-    ASSERT_EQ(of.ranks.size(), expected.ranks.size());
-    for (std::size_t i = 0; i < of.ranks.size(); ++i) {
-      EXPECT_EQ(of.ranks[i].sync, expected.ranks[i].sync);
-      EXPECT_EQ(of.ranks[i].activations, expected.ranks[i].activations);
+/// Three ranks: the third has the second's parameters, all have the same first moments, and the first keeps nothing.
+std::vector<ReplicaState> threeRanks(const ParameterTable& table) {
+  std::vector<ReplicaState> ranks = {stateOf(table, 7), stateOf(table, 8), stateOf(table, 8)};
+  ranks[1].second_moments[3] = 1;
+  ranks[2].second_moments[3] = 2;
+  ranks[1].ranks = {{std::string("a\0b", 3), ""}};
+  ranks[2].ranks = {{"c", "d"}};
+  return ranks;
+}
+
+TEST_F(CheckpointTest, EachRankWritesWhatNoRankBeforeItHolds) {
+  const std::vector<ReplicaState> ranks = threeRanks(table_);
+  saveRanks(7, ranks);
+  EXPECT_EQ(files(),
+            (std::set<std::string>{"checkpoint.json", "config.json", "model.safetensors", "rank-0000.safetensors",
+                                   "rank-0001.safetensors", "rank-0002.safetensors"}));
+  const std::size_t tensors = table_.parameters().size();
+  EXPECT_EQ(SafetensorsFile(file("rank-0000.safetensors")).names().size(), 2 * tensors);     // both moments
+  EXPECT_EQ(SafetensorsFile(file("rank-0001.safetensors")).names().size(), 2 * tensors + 1); // model, second, text
+  EXPECT_EQ(SafetensorsFile(file("rank-0002.safetensors")).names().size(), tensors + 2);
+  const CheckpointIndex index = readIndex(file(""));
+  const TrainingState whole = readWhole(file(""), index, table_);
+  ASSERT_EQ(whole.others.size(), 2u);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    const ReplicaState& read = rank == 0 ? whole : whole.others[rank - 1];
+    for (std::size_t piece = 0; piece < kVectors; ++piece) {
+      EXPECT_TRUE(read.*kPieceVectors[piece] == ranks[rank].*kPieceVectors[piece]);
+      std::vector<float> own(table_.count());
+      EXPECT_EQ(readVector(file(""), index, rank, piece, table_, own), table_.count());
+      EXPECT_TRUE(own == ranks[rank].*kPieceVectors[piece]);
     }
-  };
-  expectRanks(loaded, state);
-  ASSERT_EQ(loaded.others.size(), 2u);
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_TRUE(loaded.others[i].parameters == state.others[i].parameters);
-    EXPECT_TRUE(loaded.others[i].second_moments == state.others[i].second_moments);
-    expectRanks(loaded.others[i], state.others[i]);
+    EXPECT_EQ(read.ranks.at(0).sync, ranks[rank].ranks[0].sync);
+    EXPECT_EQ(read.ranks.at(0).activations, ranks[rank].ranks[0].activations);
   }
+  EXPECT_EQ(whole.step, 7u);
+  EXPECT_EQ(whole.sync, "some");
+  EXPECT_EQ(whole.grid, "a grid");
+}
+
+TEST_F(CheckpointTest, RanksThatHoldTheSameWriteItOnce) {
+  saveRanks(7, std::vector<ReplicaState>(3, stateOf(table_, 7)));
+  EXPECT_EQ(files(),
+            (std::set<std::string>{"checkpoint.json", "config.json", "model.safetensors", "rank-0000.safetensors"}));
+  expectLoaded(stateOf(table_, 7), "another grid");
+}
+
+TEST_F(CheckpointTest, AnotherGridGoesOnFromTheMeanOfTheCopies) {
+  saveRanks(7, threeRanks(table_));
+  const CheckpointStart mean = load(kConfig, "another grid");
+  EXPECT_EQ(mean.model.parameters[5], static_cast<float>((12.0 + 13.0 + 13.0) / 3));
+  EXPECT_EQ(mean.model.second_moments[3], static_cast<float>((1.5 + 1 + 2) / 3));
+  EXPECT_EQ(mean.sync.states, (std::vector<std::string>{std::string("a\0b", 3), "c"}));
+  EXPECT_FALSE(mean.sync.is_own);
+}
+
+// Stages of a pipeline: two ranks hold half of the tensors each, and two more those of another island.
+TEST_F(CheckpointTest, StagesBecomeShardsThatHuggingFacesIndexNames) {
+  const auto share_of = [this](int rank) {
+    RankShare share{static_cast<std::size_t>(rank) / 2, {}};
+    std::size_t offset = 0;
+    for (std::size_t i = 0; i < table_.parameters().size(); ++i) {
+      if (static_cast<int>(i) % 2 != rank % 2) continue;
+      share.tensors.push_back(table_.parameters()[i]);
+      share.tensors.back().offset = std::exchange(offset, offset + share.tensors.back().count);
+    }
+    return share;
+  };
+  const auto part_of = [&](int rank) {
+    const TrainingState whole = stateOf(table_, rank < 2 ? 7 : 8);
+    ReplicaState part;
+    part.ranks = {{"", ""}};
+    const RankShare share = share_of(rank);
+    for (const Parameter& own : share.tensors) {
+      for (const Parameter& p : table_.parameters()) {
+        if (p.name != own.name) continue;
+        for (const auto vector : kPieceVectors)
+          (part.*vector)
+              .insert((part.*vector).end(), (whole.*vector).begin() + static_cast<std::ptrdiff_t>(p.offset),
+                      (whole.*vector).begin() + static_cast<std::ptrdiff_t>(p.offset + p.count));
+      }
+    }
+    return part;
+  };
+  CheckpointIndex index;
+  index.step = 7;
+  index.texts["config.json"] = configText(kConfig);
+  std::vector<PieceHashes> hashes;
+  for (int rank = 0; rank < 4; ++rank)
+    hashes.push_back(hashesOf(share_of(rank).tensors, part_of(rank)));
+  index.layOut(hashes, share_of);
+  const std::string name = store_.begin(7);
+  for (int rank = 0; rank < 4; ++rank) {
+    storeOf(static_cast<std::size_t>(rank))
+        .writePart(name, index, share_of(rank).tensors, part_of(rank), store_.names());
+  }
+  store_.commit(name, index);
+  EXPECT_TRUE(readWhole(file(""), readIndex(file("")), table_).parameters == stateOf(table_, 7).parameters);
+  EXPECT_TRUE(readPretrainedWeights(file(""), kConfig, table_) == stateOf(table_, 7).parameters);
+  EXPECT_TRUE(readParameters(file(""), kConfig, table_) == stateOf(table_, 7).parameters);
+  const nlohmann::json map = nlohmann::json::parse(readBytes(file("model.safetensors.index.json")))["weight_map"];
+  EXPECT_EQ(map.size(), table_.parameters().size());
+  EXPECT_EQ(map[table_.parameters()[1].name], "model-00002-of-00002.safetensors");
+  EXPECT_TRUE(readWhole(file(""), readIndex(file("")), table_).others.at(0).parameters ==
+              stateOf(table_, 8).parameters);
+}
+
+TEST_F(CheckpointTest, UntilTheIndexIsThereTheCheckpointBeforeIsTheLatest) {
+  save(6);
+  const std::vector<ReplicaState> ranks = threeRanks(table_);
+  const CheckpointIndex index = indexOf(kConfig, table_, 7, ranks);
+  const std::string name = store_.begin(7);
+  for (std::size_t rank = 0; rank < 3; ++rank) { // a kill after any part leaves the one before
+    EXPECT_EQ(loadedStep(), 6u);
+    storeOf(rank).writePart(name, index, table_.parameters(), ranks[rank], store_.names());
+  }
+  EXPECT_EQ(loadedStep(), 6u);
+  EXPECT_THAT(shown_, testing::Not(HasSubstr("damaged")));
+  CheckpointStore(directory_ / "run", 2, 0).prepare(1); // the next run
+  EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000006"}));
+  saveRanks(7, ranks);
+  EXPECT_EQ(loadedStep(), 7u);
+}
+
+TEST_F(CheckpointTest, APartOfAnotherCheckpointIsNotTaken) {
+  save(6);
+  saveRanks(7, threeRanks(table_));
+  std::vector<ReplicaState> others = threeRanks(table_);
+  others[1].second_moments[0] = 9;
+  saveRanks(8, others);
+  fs::copy_file(directory_ / "run/step-00000008/rank-0001.safetensors", file("rank-0001.safetensors"),
+                fs::copy_options::overwrite_existing);
+  writeBytes(directory_ / "run/latest", "step-00000007");
+  EXPECT_THAT(errorOf([this] { load(kConfig, "another grid"); }),
+              AllOf(HasSubstr("step-00000007/rank-0001.safetensors is damaged"), HasSubstr("exp_avg_sq")));
+}
+
+// What a rank wrote on a disk of its own goes when rank 0's does.
+TEST_F(CheckpointTest, ADirectoryOfARanksOwnKeepsWhatRankZeroKeeps) {
+  const CheckpointStore far(directory_ / "far", 2, 1);
+  far.prepare(1);
+  for (const std::size_t step : {1u, 2u, 3u, 4u}) {
+    const std::vector<ReplicaState> ranks = {stateOf(table_, step), stateOf(table_, step + 1)};
+    const CheckpointIndex index = indexOf(kConfig, table_, step, ranks);
+    const std::string name = store_.begin(step);
+    store_.writePart(name, index, table_.parameters(), ranks[0], {});
+    far.writePart(name, index, table_.parameters(), ranks[1], store_.names());
+    store_.commit(name, index);
+  }
+  const std::vector<std::string> last = {"step-00000004", "step-00000003", "step-00000002"};
+  EXPECT_EQ(far.names(), last);
+  EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000003", "step-00000004"}));
+  std::vector<float> theirs(table_.count());
+  const CheckpointIndex index = readIndex(directory_ / "run/step-00000004");
+  EXPECT_FALSE(hasFile(directory_ / "run/step-00000004", index, 1, kModelPiece));
+  readVector(directory_ / "far/step-00000004", index, 1, kModelPiece, table_, theirs);
+  EXPECT_TRUE(theirs == stateOf(table_, 5).parameters);
+}
+
+// Written by a run of two ranks before every rank wrote its own part.
+TEST_F(CheckpointTest, OneOfVersionThreeIsLoaded) {
+  const ModelConfig config{.layers = 1, .channels = 4, .heads = 2, .context = 3, .vocab = 256};
+  const std::string golden = GOSS_GOLDEN_DIR "/trainer/version_3/step-00000003";
+  const ParameterTable table(config);
+  fs::copy(GOSS_GOLDEN_DIR "/trainer/version_3", directory_ / "run", fs::copy_options::recursive);
+  const TrainingState state = readVersion3(golden, config, table);
+  EXPECT_EQ(state.step, 3u);
+  EXPECT_EQ(state.grid, "2 ranks that hold the whole model");
+  ASSERT_EQ(state.others.size(), 1u);
+  std::vector<float> bias(12), moment(12);
+  const SafetensorsFile moments(golden + "/optim.safetensors"), second(golden + "/replica-0001.safetensors");
+  for (const Parameter& p : table.parameters()) {
+    if (p.name != "h.0.attn.c_attn.bias") continue;
+    moments.read("exp_avg/" + p.name, {12}, moment.data());
+    second.read("exp_avg/" + p.name, {12}, bias.data());
+    EXPECT_TRUE(std::equal(moment.begin(), moment.end(), state.first_moments.data() + p.offset));
+    EXPECT_TRUE(std::equal(bias.begin(), bias.end(), state.others[0].first_moments.data() + p.offset));
+    EXPECT_FALSE(bias == moment);
+  }
+  EXPECT_EQ(state.others[0].ranks.at(0).sync, second.readBytes("sync/0"));
+  const CheckpointStart mean = load(config);
+  EXPECT_EQ(mean.step, 3u);
+  EXPECT_TRUE(mean.model.parameters == state.parameters);
+  EXPECT_EQ(mean.sync.states.size(), 0u); // of another method
+  EXPECT_TRUE(readParameters(golden, config, table) == state.parameters);
 }
 
 TEST_F(CheckpointTest, HasTheFilesNamesAndShapesOfAHuggingFaceGpt2) {
@@ -134,14 +350,14 @@ TEST_F(CheckpointTest, OfALlamaHasHuggingFacesConfigAndIsNoGpt2) {
   ModelConfig llama = kConfig;
   llama.arch = Architecture::llama;
   const ParameterTable table(llama);
-  store_.save(llama, table, stateOf(table, 7));
+  saveRanks(7, {stateOf(table, 7)}, llama);
   const nlohmann::json config = nlohmann::json::parse(readBytes(file("config.json")));
   EXPECT_EQ(config["architectures"], nlohmann::json({"LlamaForCausalLM"}));
   EXPECT_EQ(config["hidden_size"], 4);
   EXPECT_EQ(config["intermediate_size"], 32);
   EXPECT_EQ(config["num_key_value_heads"], 2);
   EXPECT_EQ(readModelConfig(directory_ / "run/step-00000007"), llama);
-  EXPECT_EQ(store_.loadLatest(llama, table)->state.parameters, stateOf(table, 7).parameters);
+  EXPECT_EQ(load(llama).model.parameters, stateOf(table, 7).parameters);
   EXPECT_THAT(loadError(), AllOf(HasSubstr("of another model"), HasSubstr("--arch llama")));
 }
 
@@ -169,9 +385,9 @@ TEST_F(CheckpointTest, ThoseOfACourseThatWasLeftAreTheFirstToGo) {
   EXPECT_EQ(loadedStep(), 7u);
   save(8);
   EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000007", "step-00000008.1"}));
-  CheckpointStore anew(directory_ / "run", 2); // a run from step 0, without a look at what is there
+  store_ = CheckpointStore(directory_ / "run", 2, 0); // a run from step 0, without a look at what is there
   for (const std::size_t step : {1u, 2u})
-    anew.save(kConfig, table_, stateOf(table_, step));
+    save(step);
   EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000001", "step-00000002"}));
 }
 
@@ -187,7 +403,7 @@ TEST_F(CheckpointTest, ANameThatADamagedOneHadIsNotTakenForDamaged) {
 
 TEST_F(CheckpointTest, LeftoversOfACrashAreIgnoredAndRemoved) {
   save(7);
-  fs::create_directory(directory_ / "run/.writing");
+  fs::create_directory(directory_ / "run/.writing"); // version 3's
   writeBytes(directory_ / "run/.writing/model.safetensors", "half of a fi");
   writeBytes(directory_ / "run/latest.tmp", "step-0");
   EXPECT_EQ(loadedStep(), 7u);
@@ -223,8 +439,8 @@ TEST_F(CheckpointTest, AFailedWriteNamesTheFileAndKeepsThePreviousCheckpoint) {
     const FileSizeLimit limit(2048); // model.safetensors needs more
     error = errorOf([this] { save(8); });
   }
-  EXPECT_THAT(error, AllOf(HasSubstr("step 8"), HasSubstr("model.safetensors"), HasSubstr("File too large"),
-                           HasSubstr("earlier checkpoints are untouched")));
+  EXPECT_THAT(error, AllOf(HasSubstr("step 8"), HasSubstr("by rank 0"), HasSubstr("model.safetensors"),
+                           HasSubstr("File too large"), HasSubstr("earlier checkpoints are untouched")));
   EXPECT_EQ(loadedStep(), 7u);
   EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000007"}));
   save(9); // and the store works again once there is room
@@ -233,13 +449,13 @@ TEST_F(CheckpointTest, AFailedWriteNamesTheFileAndKeepsThePreviousCheckpoint) {
 
 TEST_F(CheckpointTest, ADirectoryThatCannotBeMadeIsNamedAtTheStart) {
   writeBytes(directory_ / "file", "");
-  EXPECT_THAT(errorOf([this] { CheckpointStore(directory_ / "file/run", 1).prepare(1); }),
+  EXPECT_THAT(errorOf([this] { CheckpointStore(directory_ / "file/run", 1, 0).prepare(1); }),
               AllOf(HasSubstr("cannot create"), HasSubstr("file/run")));
 }
 
 TEST_F(CheckpointTest, EveryTruncatedFileIsRefusedByName) {
   save(7);
-  for (const std::string name : {"model.safetensors", "optim.safetensors", "config.json", "checksums.json"}) {
+  for (const std::string name : {"model.safetensors", "rank-0000.safetensors", "config.json", "checkpoint.json"}) {
     const std::string whole = readBytes(file(name));
     for (const std::size_t length : {std::size_t{0}, std::size_t{5}, whole.size() / 2, whole.size() - 2}) {
       writeBytes(file(name), whole.substr(0, length));
@@ -250,16 +466,26 @@ TEST_F(CheckpointTest, EveryTruncatedFileIsRefusedByName) {
   EXPECT_EQ(loadError(), "");
 }
 
-TEST_F(CheckpointTest, AFlippedBitAnywhereIsRefused) {
+// Metadata of a safetensors file is for other readers: a flip there does no harm.
+TEST_F(CheckpointTest, AFlippedBitAnywhereIsRefusedOrChangesNothing) {
   save(7);
-  for (const std::string name : {"model.safetensors", "optim.safetensors", "config.json"}) {
+  for (const std::string name : {"model.safetensors", "rank-0000.safetensors", "config.json", "checkpoint.json"}) {
     const std::string whole = readBytes(file(name));
-    for (std::size_t at = 0; at < whole.size(); at += 61) { // header, metadata and data
+    std::size_t refused = 0, tried = 0;
+    for (std::size_t at = 0; at < whole.size(); at += 61, ++tried) { // header, metadata and data
       std::string damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ 4);
       writeBytes(file(name), damaged);
-      EXPECT_THAT(loadError(), AllOf(HasSubstr(name), HasSubstr("damaged"), HasSubstr("checksum"))) << at;
+      const std::string error = loadError();
+      if (error.empty()) {
+        expectLoaded(stateOf(table_, 7));
+      } else {
+        EXPECT_THAT(error, HasSubstr(name)) << at;
+        ++refused;
+      }
     }
+    EXPECT_GE(refused, tried - 4) << name;
+    EXPECT_TRUE(name != "config.json" || refused == tried);
     writeBytes(file(name), whole);
   }
 }
@@ -269,11 +495,9 @@ TEST_F(CheckpointTest, ADamagedOneIsNamedAndThePreviousOneIsUsed) {
     save(step);
   const std::string whole = readBytes(file("model.safetensors"));
   writeBytes(file("model.safetensors"), whole.substr(0, whole.size() / 2));
-  const std::optional<LoadedCheckpoint> loaded = store_.loadLatest(kConfig, table_);
-  ASSERT_TRUE(loaded.has_value());
-  expectSameState(loaded->state, stateOf(table_, 6));
-  EXPECT_THAT(loaded->damaged,
-              testing::ElementsAre(AllOf(HasSubstr("step-00000007/model.safetensors"), HasSubstr("damaged"))));
+  expectLoaded(stateOf(table_, 6));
+  EXPECT_THAT(shown_, AllOf(HasSubstr("rank 0: "), HasSubstr("step-00000007/model.safetensors"), HasSubstr("damaged"),
+                            HasSubstr("going back to an earlier checkpoint")));
   save(7); // the run comes there again, and the damaged one is the first to go
   EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000006", "step-00000007.1"}));
   EXPECT_EQ(loadedStep(), 7u);
@@ -284,8 +508,8 @@ TEST_F(CheckpointTest, ADamagedOneIsNamedAndThePreviousOneIsUsed) {
 
 TEST_F(CheckpointTest, AMissingFileIsNamed) {
   save(7);
-  fs::remove(file("optim.safetensors"));
-  EXPECT_THAT(loadError(), AllOf(HasSubstr("optim.safetensors"), HasSubstr("No such file")));
+  fs::remove(file("rank-0000.safetensors"));
+  EXPECT_THAT(loadError(), AllOf(HasSubstr("rank-0000.safetensors"), HasSubstr("No such file")));
 }
 
 TEST_F(CheckpointTest, ALatestThatNamesNothingOrLeavesTheDirectoryIsNamedAndTheNewestIsUsed) {
@@ -293,10 +517,8 @@ TEST_F(CheckpointTest, ALatestThatNamesNothingOrLeavesTheDirectoryIsNamedAndTheN
   save(7);
   for (const std::string name : {"step-00000099", "../elsewhere", "step-/../../etc", "", "step-"}) {
     writeBytes(directory_ / "run/latest", name);
-    const std::optional<LoadedCheckpoint> loaded = store_.loadLatest(kConfig, table_);
-    ASSERT_TRUE(loaded.has_value());
-    EXPECT_EQ(loaded->state.step, 7u);
-    EXPECT_THAT(loaded->damaged, testing::ElementsAre(AllOf(HasSubstr("run/latest"), HasSubstr("no checkpoint"))));
+    EXPECT_EQ(loadedStep(), 7u);
+    EXPECT_THAT(shown_, AllOf(HasSubstr("run/latest"), HasSubstr("no checkpoint")));
   }
   fs::remove(directory_ / "run/latest"); // a crash before it was there
   EXPECT_EQ(loadedStep(), 7u);
@@ -304,9 +526,7 @@ TEST_F(CheckpointTest, ALatestThatNamesNothingOrLeavesTheDirectoryIsNamedAndTheN
 
 TEST_F(CheckpointTest, ACheckpointOfAnotherModelIsRefusedWithTheFlag) {
   save(7);
-  const auto error = [this](const ModelConfig& other) {
-    return errorOf([&] { std::ignore = store_.loadLatest(other, ParameterTable(other)); });
-  };
+  const auto error = [this](const ModelConfig& other) { return loadError(other); };
   ModelConfig other = kConfig;
   other.heads = 1; // the same shapes
   EXPECT_THAT(error(other), AllOf(HasSubstr("n_head is 2"), HasSubstr("--heads is 1")));
@@ -322,20 +542,18 @@ TEST_F(CheckpointTest, AModelFileWithTheTensorsOfAnotherModelIsRefused) {
   save(7);
   const std::vector<float> values(4, 0.0f);
   writeSafetensors(file("model.safetensors"), {{"wte.weight", {4}, values.data()}}, {});
-  seal();
-  EXPECT_THAT(loadError(), AllOf(HasSubstr("model.safetensors"), HasSubstr("another model")));
+  EXPECT_THAT(loadError(), AllOf(HasSubstr("model.safetensors"), HasSubstr("this model needs")));
 }
 
-TEST_F(CheckpointTest, AnOptimiserFileOfAnotherVersionOrWithoutAStepIsRefused) {
+TEST_F(CheckpointTest, AnIndexOfAnotherVersionIsRefused) {
   save(7);
-  const std::vector<float> values(4, 0.0f);
-  const auto error = [&](const Metadata& metadata) {
-    writeSafetensors(file("optim.safetensors"), {{"x", {4}, values.data()}}, metadata);
-    seal();
-    return loadError();
-  };
-  EXPECT_THAT(error({}), HasSubstr("no metadata 'format'"));
-  EXPECT_THAT(error({{"format", "gossamer-optim"}, {"version", "1"}}), HasSubstr("another format or version"));
+  nlohmann::json index = nlohmann::json::parse(readBytes(file("checkpoint.json")));
+  index["version"] = 5;
+  index.erase("xxh3");
+  index["xxh3"] = fmt::format("{:016x}", hashOfText(index.dump()));
+  // its own checksum is not part of what it covers
+  writeBytes(file("checkpoint.json"), index.dump());
+  EXPECT_THAT(loadError(), HasSubstr("another format or version"));
 }
 
 TEST_F(CheckpointTest, ADirectoryWithoutRoomIsNamedAtTheStart) {
@@ -343,19 +561,19 @@ TEST_F(CheckpointTest, ADirectoryWithoutRoomIsNamedAtTheStart) {
               AllOf(HasSubstr("needs 4611686018427387904 bytes"), HasSubstr(directory_ / "run")));
 }
 
-TEST_F(CheckpointTest, TheWriterWorksInTheBackgroundAndTellsOfEachCheckpointOnce) {
-  CheckpointWriter writer(store_, kConfig, table_);
-  EXPECT_EQ(writer.poll(), std::nullopt);
-  writer.start(stateOf(table_, 7));
-  EXPECT_EQ(writer.finish(), std::optional<std::size_t>(7));
-  EXPECT_EQ(writer.finish(), std::nullopt);
-  writer.start(stateOf(table_, 8));
-  std::optional<std::size_t> polled;
+TEST_F(CheckpointTest, TheWriterWorksInTheBackgroundAndTellsOfEachJobOnce) {
+  CheckpointWriter writer;
+  EXPECT_FALSE(writer.poll());
+  writer.start([this] { save(7); });
+  EXPECT_TRUE(writer.finish());
+  EXPECT_FALSE(writer.finish());
+  writer.start([this] { save(8); });
+  bool polled = false;
   for (int i = 0; i < 60000 && !polled; ++i) {
     polled = writer.poll();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_EQ(polled, std::optional<std::size_t>(8));
+  EXPECT_TRUE(polled);
   EXPECT_EQ(loadedStep(), 8u);
 }
 
@@ -363,14 +581,14 @@ TEST_F(CheckpointTest, WhileTheWriterWritesAndWhenItFailsThePreviousOneIsTheLate
   save(7);
   const std::string fifo = directory_ / "run/latest.tmp"; // its opening blocks until there is a reader
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  CheckpointWriter writer(store_, kConfig, table_);
-  writer.start(stateOf(table_, 8));
-  EXPECT_EQ(writer.poll(), std::nullopt); // the caller goes on, the writer cannot
-  EXPECT_EQ(loadedStep(), 7u);
+  CheckpointWriter writer;
+  writer.start([this] { save(8); });
+  EXPECT_FALSE(writer.poll()); // the caller goes on, the writer cannot
+  EXPECT_EQ(readBytes(directory_ / "run/latest"), "step-00000007\n");
   const std::ifstream reader(fifo);
   EXPECT_THAT(errorOf([&] { writer.finish(); }), AllOf(HasSubstr("step 8"), HasSubstr("latest.tmp"))); // no flush
   EXPECT_EQ(loadedStep(), 7u);
-  EXPECT_EQ(writer.finish(), std::nullopt); // a failure is told once
+  EXPECT_FALSE(writer.finish()); // a failure is told once
 }
 
 } // namespace

@@ -146,7 +146,7 @@ TEST(DataParallel, MoreRanksThanMicroBatchesAreRefused) {
   EXPECT_THAT(errorsOf(9, [](Group& group) { runOn(group, smallOptions(1)); }), Each(HasSubstr("too few for 9 ranks")));
 }
 
-TEST(DataParallel, OnlyRankZeroWritesCheckpointsAndAllResumeFromThem) {
+TEST(DataParallel, RankZeroWritesWhatAllHoldAndAllResumeFromIt) {
   const TemporaryDirectory directory;
   TrainOptions options = smallOptions(6);
   const RunResult whole = runAlone(options);
@@ -177,10 +177,9 @@ std::size_t copiedBytes(const TrainOptions& options) {
   return board.copied_bytes;
 }
 
-// A new run's parameters come from the seed, and after an exchange all ranks have the same ones: what crosses is what
-// differs, the two moments.
-TEST(DataParallel, OnlyHashesCrossWhereRanksHoldTheSame) {
-  constexpr std::size_t kMoments = 2 * 10944 * sizeof(float), kTexts = 4000;
+// A new run's parameters come from the seed, and each rank writes what no other holds.
+TEST(DataParallel, OnlyHashesCrossForCheckpoints) {
+  constexpr std::size_t kTexts = 4000; // a tenth of a vector of the model
   const TemporaryDirectory directory;
   TrainOptions options = smallOptions(2);
   options.checkpoint_every = 0;
@@ -188,9 +187,9 @@ TEST(DataParallel, OnlyHashesCrossWhereRanksHoldTheSame) {
   EXPECT_LT(copiedBytes(options), kTexts);
   options.sync = "local";
   options.checkpoint = directory / "local";
-  const std::size_t bytes = copiedBytes(options);
-  EXPECT_GE(bytes, kMoments);
-  EXPECT_LT(bytes, kMoments + kTexts);
+  EXPECT_LT(copiedBytes(options), kTexts);
+  EXPECT_TRUE(std::filesystem::exists(directory / "local/step-00000002/rank-0001.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "ddp/step-00000002/rank-0001.safetensors"));
 }
 
 TEST(LocalSteps, ReplicasGoOnWithTheirOwnStateFromACheckpoint) {

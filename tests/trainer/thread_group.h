@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -20,10 +21,15 @@ enum class SumOrder { tree, sequence };
 /// State that the ranks share.
 struct ThreadBoard {
   ThreadBoard(int ranks, SumOrder sum_order)
-      : barrier(ranks), slots(static_cast<std::size_t>(ranks)), mail(slots.size()), order(sum_order) {}
+      : barrier(ranks),
+        slots(static_cast<std::size_t>(ranks)),
+        mail(slots.size()),
+        words(slots.size()),
+        order(sum_order) {}
   std::barrier<> barrier;
   std::vector<void*> slots;
   std::vector<std::atomic<void*>> mail; // by the rank that rank 0 exchanges with: what the first of the two brought
+  std::vector<std::atomic<int>> words;  // by their sender, those that rank 0 has not taken
   SumOrder order;
   std::atomic<std::size_t> copied_bytes{0}; // that ranks got by broadcasts and moves
 };
@@ -67,6 +73,13 @@ class ThreadGroup : public Group {
       std::memcpy(expected, data, bytes);
     }
     place.store(nullptr);
+  }
+  void sendWord(const std::string&) override { ++board_.words[static_cast<std::size_t>(rank_)]; }
+  std::optional<std::string> takeWord(int peer) override {
+    std::atomic<int>& words = board_.words[static_cast<std::size_t>(peer)];
+    if (words == 0) return std::nullopt;
+    --words;
+    return "";
   }
   std::shared_ptr<Replicas> synchronize(const std::string& spec) override;
   void abort(const std::string&) noexcept override {}

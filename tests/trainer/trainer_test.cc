@@ -4,13 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
+#include <thread>
 #include <tuple>
 
 #include "tests/trainer/small_run.h"
@@ -97,6 +102,32 @@ TEST(TrainingLoop, AFailedCheckpointEndsTheRunWithItsReason) {
   TrainingLoop loop(engine);
   std::filesystem::remove_all(directory / "run");
   EXPECT_THAT(errorOf([&] { loop.run(); }), AllOf(HasSubstr("step 4"), HasSubstr(directory / "run")));
+}
+
+// The checkpoint of step 2 cannot be completed before its file has a reader; step 3 is trained meanwhile.
+TEST(TrainingLoop, StepsGoOnWhileACheckpointIsWritten) {
+  const TemporaryDirectory directory;
+  TrainOptions options = smallOptions(4);
+  options.checkpoint = directory / "run";
+  options.checkpoint_every = 2;
+  SoloGroup group;
+  CpuOps ops;
+  testing::internal::CaptureStdout();
+  Report report(true, directory / "log");
+  ReplicaEngine engine(options, smallData(), group, ops, report);
+  TrainingLoop loop(engine);
+  const std::string fifo = directory / "run/latest.tmp"; // its opening blocks until there is a reader
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  std::string error;
+  std::thread run([&] { error = errorOf([&] { loop.run(); }); });
+  const auto isTrained = [&] { return readBytes(directory / "log").find("\"step\":3,\"loss\"") != std::string::npos; };
+  for (int i = 0; i < 60000 && !isTrained(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(isTrained());
+  const std::ifstream reader(fifo);
+  run.join();
+  testing::internal::GetCapturedStdout();
+  EXPECT_THAT(error, AllOf(HasSubstr("step 2"), HasSubstr("latest.tmp"))); // such a file cannot be flushed
 }
 
 /// Spoils one gradient.

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "trainer/base/error.h"
-#include "trainer/files/checkpoint_files.h"
+#include "trainer/files/checkpoint_parts.h"
 #include "trainer/files/file_io.h"
 
 namespace goss::trainer {
@@ -20,14 +20,20 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "step-";
-constexpr const char* kTemporary = ".writing";
+constexpr const char* kUnfinished = "/unfinished"; // in the folder of a checkpoint until it has its index
 constexpr std::size_t kMaxNameBytes = 64;
 
-/// The checkpoint was written, but older ones could not be removed.
-class OldCheckpoints : public Error {
- public:
-  using Error::Error;
-};
+/// Version 3 had checksums.json in the place of the index.
+bool hasIndex(const std::string& folder) {
+  return fs::exists(indexPath(folder)) || fs::exists(folder + "/checksums.json");
+}
+
+bool isUnfinished(const std::string& folder) { return fs::exists(folder + kUnfinished) && !hasIndex(folder); }
+
+[[noreturn]] void failToWrite(std::size_t step, std::size_t rank, const char* reason) {
+  fail("the checkpoint of step {} was not written by rank {}: {}; earlier checkpoints are untouched", step, rank,
+       reason);
+}
 
 /// Creates the missing directories of `path` and syncs them to the disk.
 void createDirectories(const fs::path& path) {
@@ -52,19 +58,22 @@ std::string readName(const std::string& path) {
 
 } // namespace
 
-CheckpointStore::CheckpointStore(std::string directory, std::size_t keep)
-    : directory_(std::move(directory)), keep_(keep) {}
+CheckpointStore::CheckpointStore(std::string directory, std::size_t keep, std::size_t rank)
+    : directory_(std::move(directory)), keep_(keep), rank_(rank) {}
 
 void CheckpointStore::prepare(std::size_t bytes) const {
   std::error_code error;
   createDirectories(directory_);
+  if (rank_ == 0) removeUnfinished();
   const fs::space_info space = fs::space(directory_, error);
   const bool is_known = !error && space.capacity != 0 && space.capacity != static_cast<std::uintmax_t>(-1);
   if (is_known && space.available < bytes) {
-    fail("a checkpoint needs {} bytes, but {} has room for {}: free some, or give another --checkpoint directory",
-         bytes, directory_, space.available);
+    fail(
+        "a checkpoint needs {} bytes of rank {}, but {} has room for {}: free some, or give another --checkpoint "
+        "directory",
+        bytes, rank_, directory_, space.available);
   }
-  const std::string probe = directory_ + "/.probe";
+  const std::string probe = fmt::format("{}/.probe-{}", directory_, rank_);
   try {
     OutputFile file(probe);
     file.write("probe", 5); // an empty file would fit on a full disk
@@ -76,26 +85,47 @@ void CheckpointStore::prepare(std::size_t bytes) const {
   fs::remove(probe, error);
 }
 
-void CheckpointStore::save(const ModelConfig& config, const ParameterTable& table, const TrainingState& state) {
-  const std::string temporary = directory_ + "/" + kTemporary;
-  std::error_code ignored;
+std::string CheckpointStore::begin(std::size_t step) const try {
+  removeUnfinished(); // of a run that another rank's failure ended
+  const std::string name = freshName(step);
+  createDirectories(folder(name));
+  OutputFile(folder(name) + kUnfinished).commit();
+  return name;
+} catch (const std::exception& error) {
+  failToWrite(step, rank_, error.what());
+}
+
+void CheckpointStore::writePart(const std::string& name, const CheckpointIndex& index,
+                                const std::vector<Parameter>& tensors, const ReplicaState& own,
+                                const std::vector<std::string>& names) const {
   try {
-    fs::remove_all(temporary); // removes what a crash may have left
-    fs::create_directory(temporary);
-    writeCheckpointFiles(temporary, config, table, state);
-    syncDirectory(temporary);
-    const std::string name = freshName(state.step);
-    passed_over_.erase(name); // a damaged checkpoint that is gone may have had this name
-    fs::rename(temporary, directory_ + "/" + name);
-    syncDirectory(directory_); // before `latest` may name the new folder
-    replaceFile(directory_ + "/latest", name + "\n");
-    removeOld(name, state.step);
-  } catch (const OldCheckpoints&) {
-    throw;
+    createDirectories(folder(name));
+    trainer::writePart(folder(name), index, rank_, tensors, own);
+    syncDirectory(directory_);            // before `latest` may name a new folder
   } catch (const std::exception& error) { // Error, or filesystem_error, which names the path and the reason as well
-    fs::remove_all(temporary, ignored);
-    fail("the checkpoint of step {} was not written: {}; earlier checkpoints are untouched", state.step, error.what());
+    removePart(folder(name), index, rank_);
+    std::error_code ignored;
+    if (rank_ == 0) fs::remove(folder(name) + kUnfinished, ignored);
+    fs::remove(folder(name), ignored); // unless other ranks' parts are there
+    failToWrite(index.step, rank_, error.what());
   }
+  if (rank_ != 0) removeOwnBut(names);
+}
+
+void CheckpointStore::commit(const std::string& name, const CheckpointIndex& index) {
+  passed_over_.erase(name); // a damaged checkpoint that is gone may have had this name
+  try {
+    replaceFile(indexPath(folder(name)), toText(index));
+    replaceFile(directory_ + "/latest", name + "\n");
+  } catch (const std::exception& error) {
+    std::error_code ignored;
+    fs::remove(indexPath(folder(name)), ignored);
+    fs::remove_all(folder(name), ignored);
+    failToWrite(index.step, rank_, error.what());
+  }
+  std::error_code ignored;
+  fs::remove(folder(name) + kUnfinished, ignored);
+  removeOld(name, index.step);
 }
 
 /// A run that went back to an earlier checkpoint finds names that exist; those are never overwritten, because `latest`
@@ -108,21 +138,20 @@ std::string CheckpointStore::freshName(std::size_t step) const {
   return name;
 }
 
-/// Sorted by name, which is by step.
-std::vector<std::string> CheckpointStore::namesNewestFirst() const {
+std::vector<std::string> CheckpointStore::names() const {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory_)) {
     std::string name = entry.path().filename().string();
     if (entry.is_directory() && name.starts_with(kPrefix)) names.push_back(std::move(name));
   }
-  std::sort(names.begin(), names.end(), std::greater<>());
+  std::sort(names.begin(), names.end(), std::greater<>()); // the newest first
   return names;
 }
 
-/// The checkpoints to try, in this order. A `latest` that names nothing counts as a damaged file.
 std::vector<std::string> CheckpointStore::candidates(std::vector<std::string>& damaged) const {
   if (!fs::is_directory(directory_)) return {};
-  std::vector<std::string> names = namesNewestFirst();
+  std::vector<std::string> names = this->names();
+  std::erase_if(names, [&](const std::string& name) { return isUnfinished(folder(name)); });
   const std::string path = directory_ + "/latest";
   if (!fs::exists(path)) return names; // a crash came before the file was written for the first time
   const std::string latest = readName(path);
@@ -136,38 +165,52 @@ std::vector<std::string> CheckpointStore::candidates(std::vector<std::string>& d
   return names;
 }
 
-std::optional<LoadedCheckpoint> CheckpointStore::loadLatest(const ModelConfig& config, const ParameterTable& table) {
-  LoadedCheckpoint loaded;
-  for (const std::string& name : candidates(loaded.damaged)) {
-    try {
-      loaded.state = readCheckpointFiles(directory_ + "/" + name, config, table);
-      for (const std::string& newer : namesNewestFirst()) {
-        if (newer == name) break;
-        passed_over_.insert(newer); // damaged, or of a course that was left
-      }
-      return loaded;
-    } catch (const Refusal&) {
-      throw;
-    } catch (const Error& error) {
-      loaded.damaged.emplace_back(error.what());
-    }
+void CheckpointStore::use(const std::string& name) {
+  for (const std::string& newer : names()) {
+    if (newer == name) break;
+    passed_over_.insert(newer); // damaged, or of a course that was left
   }
-  if (loaded.damaged.empty()) return std::nullopt;
-  fail("{}; there is no earlier checkpoint that is whole", loaded.damaged.front());
+}
+
+/// The index goes first, so that a crash leaves nothing that looks whole.
+void CheckpointStore::remove(const std::string& name) const {
+  for (const char* file : {"/checkpoint.json", "/checksums.json"})
+    fs::remove(folder(name) + file);
+  fs::remove_all(folder(name));
+}
+
+void CheckpointStore::removeUnfinished() const {
+  for (const std::string& name : names())
+    if (isUnfinished(folder(name))) fs::remove_all(folder(name));
+  fs::remove_all(directory_ + "/.writing"); // version 3's
+}
+
+/// For ranks whose directory is not rank 0's: of each checkpoint that rank 0 does not have any more, the rank's file
+/// goes, and with the last one the folder.
+void CheckpointStore::removeOwnBut(const std::vector<std::string>& names) const {
+  std::error_code ignored;
+  for (const std::string& name : this->names()) {
+    if (std::find(names.begin(), names.end(), name) != names.end() || hasIndex(folder(name))) continue;
+    fs::remove(folder(name) + "/" + rankFile(rank_), ignored);
+    bool is_last = true;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder(name), ignored))
+      is_last = is_last && !entry.path().filename().string().starts_with("rank-");
+    if (is_last) fs::remove_all(folder(name), ignored);
+  }
 }
 
 void CheckpointStore::removeOld(const std::string& latest, std::size_t step) const try {
-  std::vector<std::string> names = namesNewestFirst();
+  std::vector<std::string> names = this->names();
   std::erase(names, latest); // the latest stays whatever its name is
   std::stable_partition(names.begin(), names.end(),
                         [&](const std::string& n) { return n < latest && !passed_over_.contains(n); });
   for (std::size_t i = keep_ - 1; i < names.size(); ++i)
-    fs::remove_all(directory_ + "/" + names[i]);
-} catch (const fs::filesystem_error& error) {
-  throw OldCheckpoints(
-      fmt::format("the checkpoint of step {} is whole, but older ones could not be removed: {}; remove "
-                  "them by hand and go on with --resume",
-                  step, error.what()));
+    remove(names[i]);
+} catch (const std::exception& error) {
+  fail(
+      "the checkpoint of step {} is whole, but older ones could not be removed: {}; remove them by hand and go on with "
+      "--resume",
+      step, error.what());
 }
 
 } // namespace goss::trainer

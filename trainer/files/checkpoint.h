@@ -3,50 +3,61 @@
 #define GOSS_TRAINER_FILES_CHECKPOINT_H_
 
 #include <cstddef>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "trainer/files/checkpoint_index.h"
 #include "trainer/files/training_state.h"
-#include "trainer/model/model_config.h"
 #include "trainer/model/parameter_table.h"
 
 namespace goss::trainer {
 
-struct LoadedCheckpoint {
-  TrainingState state;
-  std::vector<std::string> damaged; ///< File and reason of each newer checkpoint that could not be used.
-};
-
-/// A directory DIR with folders DIR/step-00000100 (trainer/files/checkpoint_files.h) and DIR/latest, the name of the
-/// newest whole one. A checkpoint is written under a temporary name, flushed, renamed, and only then named by `latest`.
-/// One process uses a directory at a time, and one thread an object. Every method throws Error that names the file and
-/// the reason.
+/// A directory DIR with folders DIR/step-00000100 and DIR/latest, the name of the newest whole one. Every rank writes
+/// its part into the folder (trainer/files/checkpoint_parts.h); when all parts are on the disk, rank 0 writes the index
+/// (trainer/files/checkpoint_index.h), and only then lets `latest` name the folder. Ranks see one directory, or each
+/// its own. A run uses a directory at a time, and one thread an object. Every method throws Error that names the file
+/// and the reason.
 class CheckpointStore {
  public:
   /// Keeps the newest `keep` checkpoints of this course of training. Damaged ones that were found, and those of a
   /// course that was left (of later steps than the one that was loaded or saved last), are removed first.
-  CheckpointStore(std::string directory, std::size_t keep);
+  CheckpointStore(std::string directory, std::size_t keep, std::size_t rank);
 
-  /// Creates the directory and proves that it can be written and has space for a checkpoint of `bytes`, so that a run
-  /// does not fail an hour later.
+  [[nodiscard]] std::string folder(const std::string& name) const { return directory_ + "/" + name; }
+  /// Creates the directory, removes what a crash has left of checkpoints, and proves that the directory can be written
+  /// and has space for `bytes`, so that a run does not fail an hour later.
   void prepare(std::size_t bytes) const;
-  /// Writes a checkpoint. On failure the earlier checkpoints are unchanged.
-  void save(const ModelConfig& config, const ParameterTable& table, const TrainingState& state);
-  /// Loads the checkpoint that `latest` names; when that is damaged, the newest whole one of no later step. nullopt
-  /// when the directory has none. A whole checkpoint of another model is refused.
-  [[nodiscard]] std::optional<LoadedCheckpoint> loadLatest(const ModelConfig& config, const ParameterTable& table);
+
+  /// On rank 0: makes the folder of a checkpoint, and returns its name.
+  std::string begin(std::size_t step) const;
+  /// The names of the folders.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Writes this rank's part (writePart), and removes its parts of checkpoints that are not among `names`, rank 0's. On
+  /// failure earlier checkpoints are unchanged.
+  void writePart(const std::string& name, const CheckpointIndex& index, const std::vector<Parameter>& tensors,
+                 const ReplicaState& own, const std::vector<std::string>& names) const;
+  /// On rank 0, after all parts were written: makes the checkpoint the latest, and removes old ones. On failure earlier
+  /// checkpoints are unchanged.
+  void commit(const std::string& name, const CheckpointIndex& index);
+
+  /// The checkpoints to try, in this order: the one that `latest` names, and those of no later step. A `latest` that
+  /// names nothing counts as a damaged file, which is told in `damaged`.
+  [[nodiscard]] std::vector<std::string> candidates(std::vector<std::string>& damaged) const;
+  /// Tells that the run goes on from the checkpoint `name`, and that newer ones were left.
+  void use(const std::string& name);
 
  private:
   [[nodiscard]] std::string freshName(std::size_t step) const;
-  [[nodiscard]] std::vector<std::string> namesNewestFirst() const;
-  [[nodiscard]] std::vector<std::string> candidates(std::vector<std::string>& damaged) const;
+  void remove(const std::string& name) const;
   void removeOld(const std::string& latest, std::size_t step) const;
+  void removeUnfinished() const;
+  void removeOwnBut(const std::vector<std::string>& names) const;
 
   std::string directory_;
   std::size_t keep_;
-  std::set<std::string> passed_over_; // names that loadLatest passed over, until one is used again
+  std::size_t rank_;
+  std::set<std::string> passed_over_; // names that use() passed over, until one is used again
 };
 
 } // namespace goss::trainer

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
+#include "trainer/files/checkpoint_parts.h"
 #include "trainer/files/file_io.h"
 #include "trainer/files/safetensors.h"
 
@@ -21,7 +23,6 @@ namespace {
 constexpr const char* kFormat = "gossamer-optim";
 constexpr const char* kVersion = "3";
 constexpr std::size_t kMaxRanks = std::size_t{1} << 20;
-constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20;
 
 template <typename... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
@@ -56,7 +57,92 @@ nlohmann::ordered_json llamaConfig(const ModelConfig& c) {
           {"torch_dtype", "float32"}};
 }
 
-std::string huggingFaceConfig(const ModelConfig& c) {
+std::vector<float> readTensors(const SafetensorsFile& file, const ParameterTable& table, const std::string& prefix) {
+  std::vector<float> values(table.count());
+  for (const Parameter& parameter : table.parameters()) {
+    file.read(prefix + parameter.name, parameter.shape, values.data() + parameter.offset);
+  }
+  return values;
+}
+
+/// Refuses a model of another shape by its number of tensors, before single tensors are read.
+void checkNames(const SafetensorsFile& file, std::size_t expected) {
+  if (file.names().size() != expected) {
+    refuse("{} has {} tensors, but this model has {}: it is a checkpoint of another model", file.path(),
+           file.names().size(), expected);
+  }
+}
+
+struct ConfigSize {
+  const char* gpt2_key;
+  const char* llama_key;
+  const char* flag;
+  std::size_t ModelConfig::*value;
+  [[nodiscard]] const char* keyOf(const ModelConfig& config) const { return config.isLlama() ? llama_key : gpt2_key; }
+};
+constexpr ConfigSize kConfigSizes[] = {{"n_layer", "num_hidden_layers", "--layers", &ModelConfig::layers},
+                                       {"n_embd", "hidden_size", "--channels", &ModelConfig::channels},
+                                       {"n_head", "num_attention_heads", "--heads", &ModelConfig::heads},
+                                       {"n_positions", "max_position_embeddings", "--context", &ModelConfig::context},
+                                       {"vocab_size", "vocab_size", "--vocab", &ModelConfig::vocab}};
+
+std::string metadataValue(const SafetensorsFile& file, const std::string& key) {
+  const auto found = file.metadata().find(key);
+  if (found == file.metadata().end()) refuse("{} has no metadata '{}'; goss-train did not write it", file.path(), key);
+  return found->second;
+}
+
+std::size_t parseNumber(const std::string& text, const std::string& path) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    fail("{} is damaged: '{}' in its metadata is no number", path, text);
+  return value;
+}
+
+std::string checksumOf(const std::string& path) {
+  constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
+  const InputFile file(path);
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> hash(XXH3_createState(), &XXH3_freeState);
+  XXH3_64bits_reset(hash.get());
+  std::vector<char> block(std::min(file.size(), kBlockBytes));
+  for (std::size_t done = 0; done < file.size(); done += block.size()) {
+    const std::size_t bytes = std::min(block.size(), file.size() - done);
+    file.read(done, block.data(), bytes);
+    XXH3_64bits_update(hash.get(), block.data(), bytes);
+  }
+  return fmt::format("{:016x}", XXH3_64bits_digest(hash.get()));
+}
+
+/// Verifies every file that was written, before any content is used.
+void verifyChecksums(const std::string& path) {
+  const nlohmann::json checksums = nlohmann::json::parse(readText(checksumsPath(path)), nullptr, false);
+  if (!checksums.is_object() || checksums.empty()) fail("{} is damaged: it is not JSON", checksumsPath(path));
+  for (const auto& [name, expected] : checksums.items()) {
+    const std::string file = fmt::format("{}/{}", path, name);
+    if (name.find('/') != std::string::npos || expected != checksumOf(file))
+      fail("{} is damaged: its checksum is not the one in checksums.json", file);
+  }
+}
+
+/// The caller has set the size of replica.ranks.
+void readReplica(const std::string& path, const ParameterTable& table, ReplicaState& replica, bool is_first) {
+  const SafetensorsFile file(path);
+  checkNames(file, (is_first ? 0 : 3 * table.parameters().size()) + 2 * replica.ranks.size());
+  if (!is_first) {
+    replica.parameters = readTensors(file, table, "model/");
+    replica.first_moments = readTensors(file, table, "exp_avg/");
+    replica.second_moments = readTensors(file, table, "exp_avg_sq/");
+  }
+  for (std::size_t i = 0; i < replica.ranks.size(); ++i) {
+    replica.ranks[i].sync = file.readBytes(fmt::format("sync/{}", i));
+    replica.ranks[i].activations = file.readBytes(fmt::format("activations/{}", i));
+  }
+}
+
+} // namespace
+
+std::string configText(const ModelConfig& c) {
   if (c.isLlama()) return llamaConfig(c).dump(2) + "\n";
   const nlohmann::ordered_json config = {{"architectures", {"GPT2LMHeadModel"}},
                                          {"model_type", "gpt2"},
@@ -77,56 +163,7 @@ std::string huggingFaceConfig(const ModelConfig& c) {
   return config.dump(2) + "\n";
 }
 
-void appendEntries(std::vector<SafetensorsEntry>& entries, const ParameterTable& table, const std::string& prefix,
-                   const std::vector<float>& values) {
-  for (const Parameter& parameter : table.parameters()) {
-    entries.push_back({prefix + parameter.name, parameter.shape, values.data() + parameter.offset});
-  }
-}
-
-std::vector<float> readTensors(const SafetensorsFile& file, const ParameterTable& table, const std::string& prefix) {
-  std::vector<float> values(table.count());
-  for (const Parameter& parameter : table.parameters()) {
-    file.read(prefix + parameter.name, parameter.shape, values.data() + parameter.offset);
-  }
-  return values;
-}
-
-/// Refuses a model of another shape by its number of tensors, before single tensors are read.
-void checkNames(const SafetensorsFile& file, std::size_t expected) {
-  if (file.names().size() != expected) {
-    refuse("{} has {} tensors, but this model has {}: it is a checkpoint of another model", file.path(),
-           file.names().size(), expected);
-  }
-}
-
-std::string readText(const std::string& path) {
-  const InputFile file(path);
-  std::string text(std::min(file.size(), kMaxTextBytes), '\0');
-  file.read(0, text.data(), text.size());
-  return text;
-}
-
-void writeText(const std::string& path, std::string_view text) {
-  OutputFile file(path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
-struct ConfigSize {
-  const char* gpt2_key;
-  const char* llama_key;
-  const char* flag;
-  std::size_t ModelConfig::*value;
-  [[nodiscard]] const char* keyOf(const ModelConfig& config) const { return config.isLlama() ? llama_key : gpt2_key; }
-};
-constexpr ConfigSize kConfigSizes[] = {{"n_layer", "num_hidden_layers", "--layers", &ModelConfig::layers},
-                                       {"n_embd", "hidden_size", "--channels", &ModelConfig::channels},
-                                       {"n_head", "num_attention_heads", "--heads", &ModelConfig::heads},
-                                       {"n_positions", "max_position_embeddings", "--context", &ModelConfig::context},
-                                       {"vocab_size", "vocab_size", "--vocab", &ModelConfig::vocab}};
-
-/// The number of heads shows in no tensor's shape, and for every other size this error names the flag.
+// The number of heads shows in no tensor's shape, and for every other size this error names the flag.
 void checkConfig(const std::string& path, const ModelConfig& expected) {
   const ModelConfig found = readModelConfig(path);
   if (found.arch != expected.arch) {
@@ -140,87 +177,6 @@ void checkConfig(const std::string& path, const ModelConfig& expected) {
     }
   }
 }
-
-std::string metadataValue(const SafetensorsFile& file, const std::string& key) {
-  const auto found = file.metadata().find(key);
-  if (found == file.metadata().end()) refuse("{} has no metadata '{}'; goss-train did not write it", file.path(), key);
-  return found->second;
-}
-
-std::size_t parseNumber(const std::string& text, const std::string& path) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    fail("{} is damaged: '{}' in its metadata is no number", path, text);
-  return value;
-}
-
-std::string nameOf(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
-
-std::string checksumOf(const std::string& path) {
-  constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
-  const InputFile file(path);
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> hash(XXH3_createState(), &XXH3_freeState);
-  XXH3_64bits_reset(hash.get());
-  std::vector<char> block(std::min(file.size(), kBlockBytes));
-  for (std::size_t done = 0; done < file.size(); done += block.size()) {
-    const std::size_t bytes = std::min(block.size(), file.size() - done);
-    file.read(done, block.data(), bytes);
-    XXH3_64bits_update(hash.get(), block.data(), bytes);
-  }
-  return fmt::format("{:016x}", XXH3_64bits_digest(hash.get()));
-}
-
-/// Writes checksums of whole files: a safetensors file's own checksum does not cover its header.
-void writeChecksums(const std::string& path, const std::vector<std::string>& files) {
-  nlohmann::json checksums;
-  for (const std::string& file : files)
-    checksums[nameOf(file)] = checksumOf(file);
-  writeText(checksumsPath(path), checksums.dump(2) + "\n");
-}
-
-/// Verifies every file that was written, before any content is used.
-void verifyChecksums(const std::string& path) {
-  const nlohmann::json checksums = nlohmann::json::parse(readText(checksumsPath(path)), nullptr, false);
-  if (!checksums.is_object() || checksums.empty()) fail("{} is damaged: it is not JSON", checksumsPath(path));
-  for (const auto& [name, expected] : checksums.items()) {
-    const std::string file = fmt::format("{}/{}", path, name);
-    if (name.find('/') != std::string::npos || expected != checksumOf(file))
-      fail("{} is damaged: its checksum is not the one in checksums.json", file);
-  }
-}
-
-void writeReplica(const std::string& path, const ParameterTable& table, const ReplicaState& replica, bool is_first) {
-  std::vector<SafetensorsEntry> entries;
-  if (!is_first) { // the first one's vectors are in the model and moments files
-    appendEntries(entries, table, "model/", replica.parameters);
-    appendEntries(entries, table, "exp_avg/", replica.first_moments);
-    appendEntries(entries, table, "exp_avg_sq/", replica.second_moments);
-  }
-  for (std::size_t i = 0; i < replica.ranks.size(); ++i) {
-    const RankState& rank = replica.ranks[i];
-    entries.push_back({fmt::format("sync/{}", i), {rank.sync.size()}, nullptr, rank.sync});
-    entries.push_back({fmt::format("activations/{}", i), {rank.activations.size()}, nullptr, rank.activations});
-  }
-  writeSafetensors(path, std::move(entries), {{"format", kFormat}, {"version", kVersion}});
-}
-
-/// The caller has set the size of replica.ranks.
-void readReplica(const std::string& path, const ParameterTable& table, ReplicaState& replica, bool is_first) {
-  const SafetensorsFile file(path);
-  checkNames(file, (is_first ? 0 : 3 * table.parameters().size()) + 2 * replica.ranks.size());
-  if (!is_first) {
-    replica.parameters = readTensors(file, table, "model/");
-    replica.first_moments = readTensors(file, table, "exp_avg/");
-    replica.second_moments = readTensors(file, table, "exp_avg_sq/");
-  }
-  for (std::size_t i = 0; i < replica.ranks.size(); ++i) {
-    replica.ranks[i].sync = file.readBytes(fmt::format("sync/{}", i));
-    replica.ranks[i].activations = file.readBytes(fmt::format("activations/{}", i));
-  }
-}
-
-} // namespace
 
 ModelConfig readModelConfig(const std::string& path) {
   const nlohmann::json json = nlohmann::json::parse(readText(configPath(path)), nullptr, false);
@@ -239,34 +195,9 @@ ModelConfig readModelConfig(const std::string& path) {
   return config;
 }
 
-void writeCheckpointFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table,
-                          const TrainingState& state) {
-  std::vector<std::string> files = {configPath(path), modelPath(path), momentsPath(path)};
-  writeText(files[0], huggingFaceConfig(config));
-  std::vector<SafetensorsEntry> model;
-  appendEntries(model, table, "", state.parameters);
-  writeSafetensors(files[1], std::move(model), {{"format", "pt"}});
-  std::vector<SafetensorsEntry> moments;
-  appendEntries(moments, table, "exp_avg/", state.first_moments);
-  appendEntries(moments, table, "exp_avg_sq/", state.second_moments);
-  const std::size_t replicas = state.ranks.empty() ? 0 : state.others.size() + 1;
-  writeSafetensors(files[2], std::move(moments),
-                   {{"format", kFormat},
-                    {"version", kVersion},
-                    {"step", fmt::to_string(state.step)},
-                    {"settings", state.settings},
-                    {"sync", state.sync},
-                    {"grid", state.grid},
-                    {"replicas", fmt::to_string(replicas)},
-                    {"ranks_of_a_replica", fmt::to_string(state.ranks.size())}});
-  for (std::size_t i = 0; i < replicas; ++i) {
-    files.push_back(replicaPath(path, i));
-    writeReplica(files.back(), table, i == 0 ? state : state.others[i - 1], i == 0);
-  }
-  writeChecksums(path, files);
-}
+bool isVersion3(const std::string& path) { return std::filesystem::exists(checksumsPath(path)); }
 
-TrainingState readCheckpointFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table) {
+TrainingState readVersion3(const std::string& path, const ModelConfig& config, const ParameterTable& table) {
   verifyChecksums(path);
   checkConfig(path, config);
   const SafetensorsFile model(modelPath(path));
@@ -292,6 +223,13 @@ TrainingState readCheckpointFiles(const std::string& path, const ModelConfig& co
     readReplica(replicaPath(path, i), table, replica, i == 0);
   }
   return state;
+}
+
+std::vector<float> readParameters(const std::string& path, const ModelConfig& config, const ParameterTable& table) {
+  if (isVersion3(path)) return readVersion3(path, config, table).parameters;
+  const CheckpointIndex index = readIndex(path);
+  checkConfig(path, config);
+  return readCopy(path, index, 0, table, {kModelPiece}).parameters;
 }
 
 } // namespace goss::trainer

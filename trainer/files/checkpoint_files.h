@@ -1,30 +1,31 @@
-/// The files of one checkpoint: docs/trainer.md, "Checkpoints".
+/// The model in a checkpoint's folder, and checkpoints of the version before.
 #ifndef GOSS_TRAINER_FILES_CHECKPOINT_FILES_H_
 #define GOSS_TRAINER_FILES_CHECKPOINT_FILES_H_
 
 #include <string>
+#include <vector>
 
-#include "trainer/base/error.h"
+#include "trainer/files/checkpoint_index.h"
 #include "trainer/files/training_state.h"
 #include "trainer/model/model_config.h"
 #include "trainer/model/parameter_table.h"
 
 namespace goss::trainer {
 
-/// A whole checkpoint that is not for this model or this version; older ones would not be either.
-class Refusal : public Error {
- public:
-  using Error::Error;
-};
+/// config.json of a model, as Hugging Face's libraries read it.
+std::string configText(const ModelConfig& config);
+/// Throws Refusal, which names the flag, unless the folder's config.json has the sizes of `expected`.
+void checkConfig(const std::string& path, const ModelConfig& expected);
 
-/// Writes all files into the folder `path`, which exists and is empty, and flushes them to the disk. Throws Error.
-void writeCheckpointFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table,
-                          const TrainingState& state);
+/// Reads a checkpoint of version 3, which rank 0 wrote alone. Throws Refusal when it belongs to another model than
+/// `config` and `table`, or to another version; Error, with the file's name, when a file is missing, cut short, or
+/// differs in any bit from what was written.
+TrainingState readVersion3(const std::string& path, const ModelConfig& config, const ParameterTable& table);
+/// Whether the folder is one of version 3.
+bool isVersion3(const std::string& path);
 
-/// Reads the folder `path`. Throws Refusal when it belongs to another model than `config` and `table`, or to another
-/// version; Error, with the file's name, when a file is missing, cut short, or differs in any bit from what was
-/// written.
-TrainingState readCheckpointFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table);
+/// The parameters of the first copy in a checkpoint of any version. Throws as readVersion3.
+std::vector<float> readParameters(const std::string& path, const ModelConfig& config, const ParameterTable& table);
 
 /// The sizes that the folder's config.json gives. Throws Error.
 ModelConfig readModelConfig(const std::string& path);

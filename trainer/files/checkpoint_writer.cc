@@ -2,26 +2,23 @@
 
 #include <pthread.h>
 
+#include <exception>
 #include <utility>
 
 #include "trainer/base/error.h"
 
 namespace goss::trainer {
 
-CheckpointWriter::CheckpointWriter(CheckpointStore store, const ModelConfig& config, const ParameterTable& table)
-    : store_(std::move(store)), config_(config), table_(table) {}
-
 CheckpointWriter::~CheckpointWriter() {
   if (thread_.joinable()) thread_.join();
 }
 
-void CheckpointWriter::start(TrainingState state) {
-  step_ = state.step;
+void CheckpointWriter::start(std::function<void()> job) {
   is_done_ = false;
-  thread_ = std::thread([this, moved = std::move(state)] {
+  thread_ = std::thread([this, run = std::move(job)] {
     pthread_setname_np(pthread_self(), "goss-checkpoint");
     try {
-      store_.save(config_, table_, moved);
+      run();
     } catch (const std::exception& error) {
       error_ = error.what();
     }
@@ -29,14 +26,12 @@ void CheckpointWriter::start(TrainingState state) {
   });
 }
 
-std::optional<std::size_t> CheckpointWriter::poll() { return is_done_ ? finish() : std::nullopt; }
-
-std::optional<std::size_t> CheckpointWriter::finish() {
-  if (!thread_.joinable()) return std::nullopt;
+bool CheckpointWriter::finish() {
+  if (!thread_.joinable()) return false;
   thread_.join();
   is_done_ = false;
   if (!error_.empty()) fail("{}", std::exchange(error_, ""));
-  return step_;
+  return true;
 }
 
 } // namespace goss::trainer

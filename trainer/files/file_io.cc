@@ -78,12 +78,23 @@ void InputFile::read(std::size_t offset, void* data, std::size_t bytes) const {
   }
 }
 
+std::string readText(const std::string& path) {
+  const InputFile file(path);
+  std::string text(file.size(), '\0');
+  file.read(0, text.data(), text.size());
+  return text;
+}
+
+void putInPlace(const std::string& temporary, const std::string& path) {
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) failWith("replace", path);
+}
+
 void replaceFile(const std::string& path, std::string_view text) {
   const std::string temporary = path + ".tmp";
   OutputFile file(temporary);
   file.write(text.data(), text.size());
   file.commit();
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) failWith("replace", path);
+  putInPlace(temporary, path);
   const std::size_t slash = path.find_last_of('/');
   syncDirectory(slash == std::string::npos ? "." : path.substr(0, slash + 1));
 }

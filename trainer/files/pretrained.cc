@@ -1,6 +1,10 @@
 #include "trainer/files/pretrained.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <deque>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -56,34 +60,68 @@ void require(const std::string& folder, const Condition& condition, const Json& 
        condition.wanted.dump());
 }
 
-Json readConfig(const std::string& folder) {
-  const InputFile file(configPath(folder));
-  std::string text(file.size(), '\0');
-  file.read(0, text.data(), text.size());
-  return Json::parse(text, nullptr, false);
-}
+Json readJson(const std::string& path) { return Json::parse(readText(path), nullptr, false); }
 
-/// The tensors of a file by the names of a ParameterTable, of those that it may have.
-std::map<std::string, std::string> namesIn(const SafetensorsFile& file) {
-  std::map<std::string, std::string> names;
-  for (const std::string& name : file.names())
-    names[name.starts_with(kPrefix) ? name.substr(std::string(kPrefix).size()) : name] = name;
-  return names;
-}
+/// The files of weights in a folder, and where each tensor is.
+class WeightFiles {
+ public:
+  /// Opens model.safetensors, or the shards that model.safetensors.index.json names.
+  explicit WeightFiles(const std::string& folder) {
+    const std::string one = folder + "/model.safetensors", index = one + ".index.json";
+    std::set<std::string> paths = {one};
+    if (!std::filesystem::exists(one) && std::filesystem::exists(index)) paths = shardsOf(folder, index);
+    for (const std::string& path : paths) {
+      const SafetensorsFile& file = files_.emplace_back(path);
+      for (const std::string& name : file.names())
+        places_[name.starts_with(kPrefix) ? name.substr(std::string(kPrefix).size()) : name] = {&file, name};
+    }
+  }
+
+  [[nodiscard]] bool has(const std::string& name) const { return places_.contains(name); }
+  /// A tensor by its name in a ParameterTable.
+  [[nodiscard]] std::vector<float> read(const std::string& name, const std::vector<std::size_t>& shape) const {
+    const auto found = places_.find(name);
+    return found == places_.end() ? files_.front().readAsFloats(name, shape) // which fails with the file's name
+                                  : found->second.file->readAsFloats(found->second.name, shape);
+  }
+  /// Throws unless all tensors are parts of the model, or may be skipped.
+  void checkNoOthers(const ParameterTable& table) const;
+  [[nodiscard]] const std::string& path() const { return files_.front().path(); }
+
+ private:
+  struct Place {
+    const SafetensorsFile* file;
+    std::string name;
+  };
+  static std::set<std::string> shardsOf(const std::string& folder, const std::string& index) {
+    std::set<std::string> paths;
+    const Json json = readJson(index);
+    const Json map = json.is_object() ? json.value("weight_map", Json::object()) : Json::object();
+    for (const auto& [tensor, file] : map.items()) {
+      if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
+        fail("{}: the file of {} is {}, which is no name", index, tensor, file.dump());
+      paths.insert(fmt::format("{}/{}", folder, file.get<std::string>()));
+    }
+    if (paths.empty()) fail("{} is damaged: it has no weight_map", index);
+    return paths;
+  }
+
+  std::deque<SafetensorsFile> files_; // which do not move
+  std::map<std::string, Place> places_;
+};
 
 /// A constant that older files have among the weights: a mask or the frequencies of rotary positions.
 bool isConstant(const std::string& name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") || name.ends_with(".rotary_emb.inv_freq");
 }
 
-void checkNoOthers(const SafetensorsFile& file, const ParameterTable& table,
-                   const std::map<std::string, std::string>& names) {
+void WeightFiles::checkNoOthers(const ParameterTable& table) const {
   std::set<std::string> known = {"lm_head.weight"};
   for (const Parameter& parameter : table.parameters())
     known.insert(parameter.name);
-  for (const auto& [name, in_file] : names) {
+  for (const auto& [name, place] : places_) {
     if (!known.contains(name) && !isConstant(name))
-      fail("{} has the tensor {}, which is no part of this model", file.path(), in_file);
+      fail("{} has the tensor {}, which is no part of this model", place.file->path(), place.name);
   }
 }
 
@@ -92,7 +130,7 @@ void checkNoOthers(const SafetensorsFile& file, const ParameterTable& table,
 ModelConfig readPretrainedConfig(const std::string& folder) {
   const ModelConfig config = readModelConfig(folder);
   checkModelConfig(config);
-  const Json json = readConfig(folder);
+  const Json json = readJson(configPath(folder));
   for (const Condition& condition : conditionsOf(config))
     require(folder, condition, json.value(condition.key, condition.usual));
   if (!config.isLlama()) {
@@ -108,24 +146,19 @@ ModelConfig readPretrainedConfig(const std::string& folder) {
 std::vector<float> readPretrainedWeights(const std::string& folder, const ModelConfig& config,
                                          const ParameterTable& table) {
   const std::size_t positions = readPretrainedConfig(folder).context;
-  const SafetensorsFile file(folder + "/model.safetensors");
-  const std::map<std::string, std::string> names = namesIn(file);
-  checkNoOthers(file, table, names);
-  const auto read = [&](const std::string& name, const std::vector<std::size_t>& shape) {
-    const auto found = names.find(name);
-    return file.readAsFloats(found == names.end() ? name : found->second, shape);
-  };
+  const WeightFiles files(folder);
+  files.checkNoOthers(table);
   std::vector<float> values(table.count());
   for (const Parameter& parameter : table.parameters()) {
     std::vector<std::size_t> shape = parameter.shape;
     if (!config.isLlama() && parameter.offset == table.wpe()) shape[0] = positions;
-    const std::vector<float> tensor = read(parameter.name, shape);
+    const std::vector<float> tensor = files.read(parameter.name, shape);
     std::copy_n(tensor.begin(), parameter.count, values.begin() + static_cast<std::ptrdiff_t>(parameter.offset));
   }
-  if (names.contains("lm_head.weight")) {
-    const std::vector<float> head = read("lm_head.weight", {config.vocab, config.channels});
+  if (files.has("lm_head.weight")) {
+    const std::vector<float> head = files.read("lm_head.weight", {config.vocab, config.channels});
     if (!std::equal(head.begin(), head.end(), values.begin() + static_cast<std::ptrdiff_t>(table.wte())))
-      fail("{}: lm_head.weight is not the embedding, which goss-train ties to it", file.path());
+      fail("{}: lm_head.weight is not the embedding, which goss-train ties to it", files.path());
   }
   return values;
 }

@@ -15,10 +15,10 @@ namespace goss::trainer {
 /// the key when the model computes anything else than Gpt does.
 ModelConfig readPretrainedConfig(const std::string& folder);
 
-/// The weights in the folder's model.safetensors, of F32, F16 or BF16, in the order of `table`. config.context may be
-/// smaller than the file's: of learned positions the first ones are taken. Names may begin with "transformer.";
-/// constants and an output projection that repeats the embedding are skipped. Throws Error when a tensor is missing,
-/// has another shape, or is not known.
+/// The weights in the folder's model.safetensors, or in its shards, of F32, F16 or BF16, in the order of `table`.
+/// config.context may be smaller than the file's: of learned positions the first ones are taken. Names may begin with
+/// "transformer."; constants and an output projection that repeats the embedding are skipped. Throws Error when a
+/// tensor is missing, has another shape, or is not known.
 std::vector<float> readPretrainedWeights(const std::string& folder, const ModelConfig& config,
                                          const ParameterTable& table);
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "trainer/model/parameter_table.h"
+
 namespace goss::trainer {
 
 /// State that a rank keeps beside its part of a model.
@@ -14,7 +16,15 @@ struct RankState {
   std::string activations; // PipelineGrid::activations
 };
 
-/// One copy of the model, held by one rank or by the stages of an island. Vectors are flat, in ParameterTable's order.
+/// Which part of which copy of the model a rank holds. Ranks of one copy hold all of it together; some may hold the
+/// same.
+struct RankShare {
+  std::size_t copy = 0;
+  std::vector<Parameter> tensors; // offsets count within the rank's vectors
+};
+
+/// One copy of the model, held by one rank or by the stages of an island, or one rank's share of it. Vectors are flat:
+/// in ParameterTable's order, or in that of RankShare.
 struct ReplicaState {
   std::vector<float> parameters;
   std::vector<float> first_moments;

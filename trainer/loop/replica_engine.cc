@@ -78,7 +78,7 @@ void ReplicaEngine::checkAgreement() {
 /// Every rank holds a whole copy of the model.
 std::string ReplicaEngine::grid() const { return fmt::format("{} ranks that hold the whole model", run_.group.size()); }
 
-void ReplicaEngine::start(const RunCheckpoints::Start& start) {
+void ReplicaEngine::start(const CheckpointStart& start) {
   model_.setParameters(start.model.parameters);
   if (!host_parameters_.empty()) host_parameters_ = start.model.parameters;
   optimizer_.firstMoments().upload(start.model.first_moments);
@@ -324,47 +324,25 @@ double ReplicaEngine::validationLoss() {
   return lossPerToken(losses, context);
 }
 
+ReplicaState ReplicaEngine::ownState() {
+  ReplicaState own;
+  own.parameters.resize(model_.table().count());
+  run_.ops.download(own.parameters.data(), model_.parameters(), own.parameters.size() * sizeof(float));
+  own.first_moments = optimizer_.firstMoments().download();
+  own.second_moments = optimizer_.secondMoments().download();
+  own.ranks = {{keepsOwn() ? replicas_->state() : "", ""}};
+  return own;
+}
+
 TrainingState ReplicaEngine::state() {
   TrainingState state;
+  static_cast<ReplicaState&>(state) = ownState();
+  state.ranks.clear();
   state.step = run_.step;
-  state.parameters.resize(model_.table().count());
-  run_.ops.download(state.parameters.data(), model_.parameters(), state.parameters.size() * sizeof(float));
-  state.first_moments = optimizer_.firstMoments().download();
-  state.second_moments = optimizer_.secondMoments().download();
   state.settings = run_.settings;
   state.sync = replicas_->spec();
   state.grid = grid();
   return state;
-}
-
-TrainingState ReplicaEngine::stateToSave(RunCheckpoints& checkpoints) {
-  if (!replicas_->hasLocalSteps()) return checkpoints.isWriter() ? state() : TrainingState();
-  TrainingState mine = state();
-  gatherOthers(mine, checkpoints);
-  return mine;
-}
-
-/// Rank 0 collects the state that the other ranks need to continue; vectors that are the same everywhere stay where
-/// they are.
-void ReplicaEngine::gatherOthers(TrainingState& state, RunCheckpoints& checkpoints) {
-  Group& group = run_.group;
-  if (group.rank() == 0) state.others.resize(ranksOf(group) - 1);
-  for (std::vector<float> ReplicaState::*vector :
-       {&ReplicaState::parameters, &ReplicaState::first_moments, &ReplicaState::second_moments}) {
-    std::vector<float>& mine = state.*vector;
-    const bool is_shared = areEqual(group, mine);
-    const std::size_t bytes = mine.size() * sizeof(float);
-    if (group.rank() != 0 && !is_shared) group.move(mine.data(), bytes, group.rank(), Group::Direction::toRoot);
-    for (std::size_t other = 0; other < state.others.size(); ++other) {
-      std::vector<float>& theirs = state.others[other].*vector;
-      theirs = mine;
-      if (!is_shared) group.move(theirs.data(), bytes, static_cast<int>(other) + 1, Group::Direction::toRoot);
-    }
-  }
-  std::vector<ReplicaState*> copies = {&state};
-  for (ReplicaState& other : state.others)
-    copies.push_back(&other);
-  checkpoints.gatherRanks({replicas_->state(), ""}, copies);
 }
 
 void ReplicaEngine::describe() {

@@ -34,7 +34,7 @@ class ReplicaEngine : public StepEngine {
   [[nodiscard]] const ParameterTable& table() const override { return model_.table(); }
   [[nodiscard]] std::string sync() const override { return replicas_->spec(); }
   [[nodiscard]] std::string grid() const override;
-  void start(const RunCheckpoints::Start& start) override;
+  void start(const CheckpointStart& start) override;
   void noteStart() override;
   bool train() override;
   bool finishSteps() override;
@@ -42,7 +42,11 @@ class ReplicaEngine : public StepEngine {
   double validationLoss() override;
   /// The model with the moments, in host memory. Local.
   TrainingState state() override;
-  TrainingState stateToSave(RunCheckpoints& checkpoints) override;
+  [[nodiscard]] RankShare heldBy(int rank) const override {
+    return {static_cast<std::size_t>(rank), model_.table().parameters()};
+  }
+  [[nodiscard]] bool keepsOwn() const override { return replicas_->hasLocalSteps(); }
+  ReplicaState ownState() override;
   void finish() override;
   Gpt& model() override { return model_; }
   void describe() override;
@@ -69,7 +73,6 @@ class ReplicaEngine : public StepEngine {
   void backwardLast(std::size_t count);
   double updateParameters(double lr);
   void stepReplicas(bool is_end);
-  void gatherOthers(TrainingState& state, RunCheckpoints& checkpoints);
   /// Loss of each sample of one micro-batch, with its tokens loaded by `start_of` (sample number -> first token).
   std::vector<double> passForward(const Tokens& tokens, const std::vector<std::size_t>& starts, bool with_gradient);
 

@@ -4,6 +4,7 @@
 #define GOSS_TRAINER_LOOP_STEP_ENGINE_H_
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -52,6 +53,8 @@ struct TrainingRun {
   std::size_t step = 0; // steps done
   TimeLimit time_limit;
   RunCard card;
+  // where steps of one call of train() overlap, called between them: goes on with a checkpoint that is being written
+  std::function<void()> between_steps = [] {};
 };
 
 /// Trains steps and holds the model. TrainingLoop calls the methods in the order of their declaration, from one thread.
@@ -72,7 +75,7 @@ class StepEngine {
   /// Local: how the ranks share the model. Equal texts: every rank can continue with its own state.
   [[nodiscard]] virtual std::string grid() const = 0;
   /// Takes the parameters and moments with which the run begins.
-  virtual void start(const RunCheckpoints::Start& start) = 0;
+  virtual void start(const CheckpointStart& start) = 0;
   /// Local: reports the sizes of the model and its grid.
   virtual void noteStart() = 0;
 
@@ -88,8 +91,12 @@ class StepEngine {
   virtual double validationLoss() = 0;
   /// The state of one copy of the model, in the order of the parameter table; rank 0's holds all of it.
   virtual TrainingState state() = 0;
-  /// The state that a checkpoint holds; only rank 0's counts.
-  virtual TrainingState stateToSave(RunCheckpoints& checkpoints) = 0;
+  /// Local: what rank `rank` holds of the model.
+  [[nodiscard]] virtual RankShare heldBy(int rank) const = 0;
+  /// Local: whether ranks differ in what they hold or keep, so that others than rank 0 have something to save.
+  [[nodiscard]] virtual bool keepsOwn() const = 0;
+  /// Local: this rank's share of the model, and in `ranks` what the rank keeps beside it.
+  virtual ReplicaState ownState() = 0;
 
   /// Called after the last step of this run.
   virtual void finish() {}

@@ -14,8 +14,10 @@ TrainingLoop::TrainingLoop(StepEngine& engine)
       run_(engine.run()),
       prompt_(promptTokens(run_.options.prompt, run_.data, run_.options.model)),
       checkpoints_(run_.options, engine.table(), run_.group, run_.report) {
-  const RunCheckpoints::Start start =
-      countedForCheckpoints([&] { return checkpoints_.start(run_.settings, engine_.sync(), engine_.grid()); });
+  const CheckpointStart start = countedForCheckpoints([&] {
+    return checkpoints_.start({run_.settings, engine_.sync(), engine_.grid()}, engine_.keepsOwn());
+  });
+  run_.between_steps = [this] { checkpoints_.poll(); };
   run_.step = start.step;
   engine_.start(start);
   engine_.noteStart();
@@ -67,8 +69,11 @@ void TrainingLoop::validate() {
 
 void TrainingLoop::saveCheckpoint() {
   if (!checkpoints_.isDue(run_.step)) return;
-  TrainingState state = countedForCheckpoints([&] { return engine_.stateToSave(checkpoints_); });
-  checkpoints_.save(run_.step, std::move(state));
+  countedForCheckpoints([&] {
+    checkpoints_.save({run_.step, run_.settings, engine_.sync(), engine_.grid(),
+                       [this](int rank) { return engine_.heldBy(rank); }, engine_.ownState()});
+    return true;
+  });
 }
 
 void TrainingLoop::finish(bool is_stopped) {

@@ -162,7 +162,7 @@ std::string PipelineEngine::grid() const {
 }
 
 // Each rank gets the whole model once, and keeps its stages' part.
-void PipelineEngine::start(const RunCheckpoints::Start& start) {
+void PipelineEngine::start(const CheckpointStart& start) {
   for (const auto& stage : rank_.stages()) {
     StageModel& model = stage->model;
     forSameTensors(table_, model.table(), [&](std::size_t whole, std::size_t own, std::size_t count) {
@@ -269,7 +269,8 @@ bool PipelineEngine::trainWithoutFlush() {
   grid_.prepare(static_cast<int>(steps));
   std::vector<double> told; // (loss, seconds) of each step, and whether to stop
   Clock::time_point began = Clock::now();
-  UnflushedRun run({grid_, rank_, run_.ops, setupOf(run_.options, grid_), run_.schedule, run_.step, steps});
+  UnflushedRun run(
+      {grid_, rank_, run_.ops, setupOf(run_.options, grid_), run_.schedule, run_.step, steps, run_.between_steps});
   run.run(
       [this](std::size_t k, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
         load(run_.step + k / microBatches(), k % microBatches(), inputs, targets);
@@ -422,6 +423,11 @@ void PipelineEngine::validateStage(PipelineRank::Stage& stage, std::vector<doubl
   sent_.push_back(std::move(outputs)); // lent to the sends until waitSends
 }
 
+ParameterTable PipelineEngine::tableOf(int stage) const {
+  const StageRange range = stageRange(run_.options.model, grid_.stages(), stage);
+  return {run_.options.model, range.layers.first, range.layers.last, range.is_first, range.is_last};
+}
+
 /// Collective over rank 0 and the first pipeline of `island`: rank 0 gets the island's whole model.
 void PipelineEngine::gatherIsland(int island, ReplicaState& whole) {
   const int first_replica = island * (grid_.replicas() / grid_.islands());
@@ -429,9 +435,7 @@ void PipelineEngine::gatherIsland(int island, ReplicaState& whole) {
   const auto gather = [&](std::vector<float>& vector, auto&& memory_of) {
     if (is_root) vector.resize(table_.count());
     for (int number = 0; number < grid_.stages(); ++number) {
-      const StageRange range = stageRange(run_.options.model, grid_.stages(), number);
-      const ParameterTable table(run_.options.model, range.layers.first, range.layers.last, range.is_first,
-                                 range.is_last);
+      const ParameterTable table = tableOf(number);
       const int owner = first_replica * static_cast<int>(run_.options.pipeline) + grid_.rankOf(number);
       if (!is_root && owner != run_.group.rank()) continue;
       std::vector<float> part(table.count());
@@ -460,19 +464,39 @@ TrainingState PipelineEngine::state() {
   return state;
 }
 
-TrainingState PipelineEngine::stateToSave(RunCheckpoints& checkpoints) {
-  TrainingState saved = state();
-  const bool differ = sync_ && sync_->hasLocalSteps();
-  if (differ || run_.options.activation_deltas) {
-    std::vector<ReplicaState*> islands = {&saved};
-    if (differ) saved.others.resize(static_cast<std::size_t>(grid_.islands()) - 1);
-    for (ReplicaState& other : saved.others) {
-      gatherIsland(static_cast<int>(islands.size()), other);
-      islands.push_back(&other);
+/// Pipelines of one island hold the same.
+RankShare PipelineEngine::heldBy(int rank) const {
+  const auto pipeline = static_cast<int>(run_.options.pipeline);
+  RankShare share;
+  share.copy = static_cast<std::size_t>(rank / pipeline / (grid_.replicas() / grid_.islands()));
+  std::size_t offset = 0;
+  for (int number = 0; number < grid_.stages(); ++number) {
+    if (grid_.rankOf(number) != rank % pipeline) continue;
+    const ParameterTable table = tableOf(number);
+    for (Parameter p : table.parameters()) {
+      p.offset += offset;
+      share.tensors.push_back(std::move(p));
     }
-    checkpoints.gatherRanks({differ ? sync_->state() : "", grid_.activations()}, islands);
+    offset += table.count();
   }
-  return saved;
+  return share;
+}
+
+ReplicaState PipelineEngine::ownState() {
+  ReplicaState own;
+  const auto append = [this](std::vector<float>& vector, const float* values, std::size_t count) {
+    vector.resize(vector.size() + count);
+    run_.ops.download(vector.data() + vector.size() - count, values, count * sizeof(float));
+  };
+  for (const auto& stage : rank_.stages()) {
+    const std::size_t count = stage->model.table().count();
+    append(own.parameters, stage->model.parameters(), count);
+    append(own.first_moments, stage->optimizer.firstMoments().data(), count);
+    append(own.second_moments, stage->optimizer.secondMoments().data(), count);
+  }
+  const bool differ = sync_ && sync_->hasLocalSteps();
+  own.ranks = {{differ ? sync_->state() : "", grid_.activations()}};
+  return own;
 }
 
 /// Rank 0 gets the whole model, to generate the sample.

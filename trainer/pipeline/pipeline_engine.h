@@ -35,14 +35,16 @@ class PipelineEngine : public StepEngine {
   [[nodiscard]] const ParameterTable& table() const override { return table_; }
   [[nodiscard]] std::string sync() const override { return sync_ ? sync_->spec() : run_.options.sync; }
   [[nodiscard]] std::string grid() const override;
-  void start(const RunCheckpoints::Start& start) override;
+  void start(const CheckpointStart& start) override;
   void noteStart() override;
   bool train() override;
   void synchronize() override;
   double validationLoss() override;
   /// The first island's whole model on rank 0, empty vectors elsewhere.
   TrainingState state() override;
-  TrainingState stateToSave(RunCheckpoints& checkpoints) override;
+  [[nodiscard]] RankShare heldBy(int rank) const override;
+  [[nodiscard]] bool keepsOwn() const override { return run_.group.size() > 1; }
+  ReplicaState ownState() override;
   void finish() override;
   Gpt& model() override { return *whole_model_; }
   void describe() override;
@@ -66,6 +68,7 @@ class PipelineEngine : public StepEngine {
   double updateParameters(double lr);
   void shareHeadWeight();
   void validateStage(PipelineRank::Stage& stage, std::vector<double>& losses);
+  [[nodiscard]] ParameterTable tableOf(int stage) const;
   void gatherIsland(int island, ReplicaState& whole);
   [[nodiscard]] std::size_t boundaryElems(std::size_t batch) const {
     return batch * run_.options.model.context * run_.options.model.channels;

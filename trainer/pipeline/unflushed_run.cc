@@ -115,6 +115,7 @@ void UnflushedRun::afterWeightGrad(PipelineRank::Stage& stage, std::size_t micro
 }
 
 void UnflushedRun::update(PipelineRank::Stage& stage, const goss_pipeline_action& action) {
+  setup_.between_steps();
   const auto last = static_cast<std::size_t>(action.micro_batch);
   const std::size_t step = setup_.first_step + last / setup_.shape.micro_batches;
   const std::size_t updates_a_step = setup_.shape.micro_batches / update_every_;

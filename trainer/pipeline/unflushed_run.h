@@ -23,6 +23,7 @@ struct UnflushedSetup {
   LrSchedule schedule;
   std::size_t first_step = 0;
   std::size_t steps = 1;
+  std::function<void()> between_steps = [] {};
 };
 
 /// Runs the grid's schedule once. Every stage updates its own weights, by its own AdamW, when the gradients of an

@@ -8,6 +8,8 @@ namespace goss::trainer {
 
 namespace {
 
+constexpr std::int32_t kMoveTag = 0, kWordTag = 1;
+
 void check(goss_status status) {
   if (status != GOSS_SUCCESS) fail("{}", goss_last_error());
 }
@@ -20,7 +22,11 @@ DataParallel::DataParallel() {
   check(goss_comm_size(comm_, &size_));
 }
 
-DataParallel::~DataParallel() { goss_comm_destroy(comm_); }
+DataParallel::~DataParallel() {
+  // rank 0 takes every word before a run ends, and a run that fails aborts the communicator
+  if (word_sent_ != nullptr) goss_wait(&word_sent_, nullptr);
+  goss_comm_destroy(comm_);
+}
 
 void DataParallel::sum(std::span<double> values) {
   check(goss_all_reduce(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT64, GOSS_SUM, nullptr, nullptr));
@@ -52,11 +58,26 @@ bool DataParallel::allEqual(std::uint64_t value) {
 void DataParallel::barrier() { check(goss_barrier(comm_, nullptr, nullptr)); }
 
 void DataParallel::move(void* data, std::size_t bytes, int peer, Direction direction) {
-  constexpr std::int32_t kTag = 0;
   const bool is_sender = (rank_ == 0) == (direction == Direction::fromRoot);
   const int other = rank_ == 0 ? peer : 0;
-  check(is_sender ? goss_send(comm_, data, bytes, GOSS_UINT8, other, kTag, nullptr, nullptr)
-                  : goss_recv(comm_, data, bytes, GOSS_UINT8, other, kTag, nullptr, nullptr));
+  check(is_sender ? goss_send(comm_, data, bytes, GOSS_UINT8, other, kMoveTag, nullptr, nullptr)
+                  : goss_recv(comm_, data, bytes, GOSS_UINT8, other, kMoveTag, nullptr, nullptr));
+}
+
+void DataParallel::sendWord(const std::string& text) {
+  if (word_sent_ != nullptr) check(goss_wait(&word_sent_, nullptr)); // rank 0 has taken it before the next is due
+  word_ = text;
+  check(goss_send(comm_, word_.data(), word_.size(), GOSS_UINT8, 0, kWordTag, nullptr, &word_sent_));
+}
+
+std::optional<std::string> DataParallel::takeWord(int peer) {
+  int found = 0;
+  goss_message message{};
+  check(goss_iprobe(comm_, peer, kWordTag, &found, &message));
+  if (found == 0) return std::nullopt;
+  std::string text(message.bytes, '\0');
+  check(goss_recv(comm_, text.data(), text.size(), GOSS_UINT8, peer, kWordTag, nullptr, nullptr));
+  return text;
 }
 
 goss_counters DataParallel::counters() const {

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ class DataParallel : public Group {
   bool allEqual(std::uint64_t value) override;
   void barrier() override;
   void move(void* data, std::size_t bytes, int peer, Direction direction) override;
+  void sendWord(const std::string& text) override;
+  std::optional<std::string> takeWord(int peer) override;
   [[nodiscard]] std::uint64_t bytesSent() const override { return counters().wire_bytes_sent; }
   [[nodiscard]] std::uint64_t bytesReceived() const override { return counters().wire_bytes_received; }
   std::shared_ptr<Replicas> synchronize(const std::string& spec) override;
@@ -42,6 +45,8 @@ class DataParallel : public Group {
     goss_request_t request = nullptr;
   };
   std::deque<StartedSum> sums_;
+  std::string word_; // lent to word_sent_
+  goss_request_t word_sent_ = nullptr;
   goss_comm_t comm_ = nullptr;
   int rank_ = 0;
   int size_ = 1;

@@ -69,7 +69,7 @@ int runGenerate(int argc, const char* const* argv) {
   const ParameterTable table(config);
   CpuOps ops;
   Gpt model(config, 1, ops);
-  model.setParameters(readCheckpointFiles(folder, config, table).parameters);
+  model.setParameters(readParameters(folder, config, table));
   fmt::print("{}{}{}\n", tokenizer->show(tokens), tokenizer->takesText() ? "" : " ",
              tokenizer->show(sampleTokens(model, tokens, options)));
   return 0;

@@ -23,7 +23,7 @@ void writeLogits(const std::string& folder, const std::string& out, std::uint64_
   const ParameterTable table(config);
   CpuOps ops;
   Gpt model(config, 1, ops);
-  model.setParameters(readCheckpointFiles(folder, config, table).parameters);
+  model.setParameters(readParameters(folder, config, table));
   std::vector<std::int32_t> tokens(config.context);
   for (std::size_t i = 0; i < tokens.size(); ++i)
     tokens[i] = static_cast<std::int32_t>(randomBelow(randomBits(seed, RandomStream::sampling, 0, i), config.vocab));

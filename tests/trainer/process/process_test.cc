@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -142,17 +143,18 @@ TEST_F(ProcessTest, KilledAndResumedItEndsWithTheBitsOfARunThatWasLeftAlone) {
       EXPECT_EQ(loss, whole.at(step)) << log << " step " << step;
   }
   const std::string name = fmt::format("/step-{:08}", steps);
-  for (const char* file : {"/model.safetensors", "/optim.safetensors", "/config.json"})
+  for (const char* file : {"/model.safetensors", "/rank-0000.safetensors", "/config.json"})
     EXPECT_TRUE(readBytes(path("whole") + name + file) == readBytes(path("killed") + name + file)) << file;
 }
 
-/// Starts one of two ranks.
-pid_t startRank(int rank, int port, const std::string& flags, const std::string& output) {
+/// Starts one of two ranks; `before` are commands of its shell.
+pid_t startRank(int rank, int port, const std::string& flags, const std::string& output,
+                const std::string& before = "") {
   const pid_t child = fork();
   if (child == 0) {
     const std::string command =
-        fmt::format("RANK={} WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={} exec {}{} >{} 2>&1", rank, port,
-                    kProgram, flags, output);
+        fmt::format("{}RANK={} WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={} exec {}{} >{} 2>&1", before, rank,
+                    port, kProgram, flags, output);
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(127);
   }
@@ -187,6 +189,100 @@ TEST_F(ProcessTest, ASignalStopsAllRanksWithACheckpointThatGoesOnWithTheSameBits
   std::map<std::size_t, double> both = lossesOf(path("last.log"));
   both.insert(first.begin(), first.end());
   EXPECT_EQ(both, lossesOf(path("whole.log")));
+}
+
+/// Runs two ranks to their ends. Gives exit codes, -1 for one that a signal ended.
+std::array<int, 2> runTwo(const std::array<std::string, 2>& flags, const std::array<std::string, 2>& outputs,
+                          const std::string& before_second = "", std::size_t kill_at_step = 0,
+                          const std::string& log = "") {
+  const int port = test::freePorts(1);
+  const pid_t ranks[] = {startRank(0, port, flags[0], outputs[0]),
+                         startRank(1, port, flags[1], outputs[1], before_second)};
+  if (kill_at_step != 0) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const std::string mark = fmt::format("\"step\":{},\"loss\"", kill_at_step);
+    while (readBytes(log).find(mark) == std::string::npos && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    kill(ranks[1], SIGKILL);
+  }
+  std::array<int, 2> codes{};
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    int status = 0;
+    waitpid(ranks[rank], &status, 0);
+    codes[rank] = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  return codes;
+}
+
+/// The files of a checkpoint are those of another, with the same bits.
+void expectSameFiles(const std::string& folder, const std::string& other) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    EXPECT_TRUE(readBytes(entry.path().string()) == readBytes(other + "/" + name)) << name;
+    ++files;
+  }
+  EXPECT_EQ(files, 5u); // index, config, model, and a file of each rank
+}
+
+// Each rank writes a part after every step, so that a kill comes in the midst of one, or between parts and the index.
+TEST_F(ProcessTest, ARankThatIsKilledWhileItWritesLeavesACheckpointThatEndsWithTheSameBits) {
+  const std::size_t steps = test::fullOr(200u, 60u);
+  const std::string flag = flags(steps) + " --checkpoint-every 1 --sync diloco:h=7 --resume --checkpoint ";
+  const std::string whole = flag + path("whole"), killed = flag + path("killed");
+  const std::array<std::string, 2> outputs = {path("out0"), path("out1")};
+  ASSERT_EQ(runTwo({whole, whole}, outputs), (std::array<int, 2>{0, 0})) << readBytes(path("out0"));
+  for (const std::size_t step : {5u, 20u}) {
+    const std::string log = path(fmt::format("log{}", step));
+    const std::array<int, 2> codes = runTwo({killed + " --log " + log, killed}, outputs, "", step, log);
+    EXPECT_EQ(codes, (std::array<int, 2>{1, -1})) << readBytes(path("out0"));
+  }
+  ASSERT_EQ(runTwo({killed, killed}, outputs), (std::array<int, 2>{0, 0})) << readBytes(path("out0"));
+  EXPECT_THAT(readBytes(path("out0")), HasSubstr("resumed from step "));
+  const std::string name = fmt::format("/step-{:08}", steps);
+  expectSameFiles(path("whole") + name, path("killed") + name);
+}
+
+TEST_F(ProcessTest, RanksWithDirectoriesOfTheirOwnGoOnWithTheSameBits) {
+  const std::string sync = " --sync diloco:h=4", saved = sync + " --resume --checkpoint ";
+  const std::array<std::string, 2> outputs = {path("out0"), path("out1")};
+  const auto run = [&](std::size_t steps, const std::string& first, const std::string& second) {
+    // the schedule of all runs is that of 10 steps
+    const std::string flag = flags(10) + fmt::format(" --time-limit {}", steps == 10 ? "0" : "1e-9");
+    return runTwo({flag + saved + path(first), flag + saved + path(second)}, outputs);
+  };
+  const std::array<int, 2> good = {0, 0};
+  ASSERT_EQ(run(10, "whole", "whole"), good) << readBytes(path("out0"));
+  ASSERT_EQ(run(1, "first", "second"), good) << readBytes(path("out0"));
+  EXPECT_FALSE(std::filesystem::exists(path("first") + "/step-00000001/rank-0001.safetensors"));
+  ASSERT_EQ(run(10, "first", "second"), good) << readBytes(path("out0")) << readBytes(path("out1"));
+  EXPECT_THAT(readBytes(path("out0")), HasSubstr("resumed from step 1"));
+  for (const char* name : {"model.safetensors", "rank-0000.safetensors"})
+    EXPECT_TRUE(readBytes(path("first") + "/step-00000010/" + name) ==
+                readBytes(path("whole") + "/step-00000010/" + name));
+  EXPECT_TRUE(readBytes(path("second") + "/step-00000010/rank-0001.safetensors") ==
+              readBytes(path("whole") + "/step-00000010/rank-0001.safetensors"));
+  // A rank that does not find its part is named.
+  EXPECT_NE(run(10, "first", "first"), good);
+  EXPECT_THAT(readBytes(path("out0")), AllOf(HasSubstr("rank 1: "), HasSubstr("rank-0001.safetensors"),
+                                             HasSubstr("No such file"), HasSubstr("no earlier checkpoint")));
+}
+
+TEST_F(ProcessTest, ARankWhoseDiskIsFullIsNamedAndTheCheckpointBeforeIsWhole) {
+  const std::string sync = " --sync diloco:h=4 --resume --checkpoint " + path("run");
+  const std::array<std::string, 2> outputs = {path("out0"), path("out1")};
+  const auto run = [&](std::size_t steps, const std::string& before) {
+    return runTwo({flags(steps) + sync, flags(steps) + sync}, outputs, before);
+  };
+  const std::array<int, 2> good = {0, 0}, bad = {1, 1};
+  ASSERT_EQ(run(2, ""), good) << readBytes(path("out0"));
+  EXPECT_EQ(run(3, "ulimit -f 16; "), bad);
+  for (const char* output : {"out0", "out1"}) {
+    EXPECT_THAT(readBytes(path(output)), AllOf(HasSubstr("step 3 was not written by rank 1"),
+                                               HasSubstr("rank-0001.safetensors"), HasSubstr("File too large")));
+  }
+  ASSERT_EQ(run(3, ""), good) << readBytes(path("out0"));
+  EXPECT_THAT(readBytes(path("out0")), AllOf(HasSubstr("resumed from step 2"), Not(HasSubstr("damaged"))));
 }
 
 TEST_F(ProcessTest, StreamingDilocoStoppedInTheMiddleOfAnExchangeGoesOnWithTheSameBits) {

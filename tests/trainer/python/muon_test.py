@@ -49,7 +49,7 @@ class Muon(unittest.TestCase):
     def state(self, step):
         """Parameters, first and second moments by name, in double."""
         folder = os.path.join(self.checkpoints, f"step-{step:08}")
-        model, moments = (load_file(os.path.join(folder, f"{name}.safetensors")) for name in ("model", "optim"))
+        model, moments = (load_file(os.path.join(folder, f"{name}.safetensors")) for name in ("model", "rank-0000"))
         return {name: tuple(np.asarray(x, dtype=np.float64) for x in (p, moments[f"exp_avg/{name}"], moments[f"exp_avg_sq/{name}"]))
                 for name, p in model.items()}
 
