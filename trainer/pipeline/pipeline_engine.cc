@@ -109,10 +109,10 @@ void PipelineEngine::checkAgreement() {
   requireSameKindOfDevice(run_.group, run_.ops);
   requireAgreement(
       run_.group, run_.data.fingerprint(),
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", run_.settings, run_.options.activation_codec,
-                  run_.options.gradient_codec, run_.options.activation_deltas, run_.options.pipeline,
-                  run_.options.islands, run_.options.recompute, run_.options.schedule, run_.options.val_every,
-                  run_.options.val_samples, run_.options.checkpoint_every, grid_.text()));
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", run_.settings, run_.options.sample != 0,
+                  run_.options.activation_codec, run_.options.gradient_codec, run_.options.activation_deltas,
+                  run_.options.pipeline, run_.options.islands, run_.options.recompute, run_.options.schedule,
+                  run_.options.val_every, run_.options.val_samples, run_.options.checkpoint_every, grid_.text()));
 }
 
 void PipelineEngine::checkUnflushed() const {
@@ -428,15 +428,14 @@ ParameterTable PipelineEngine::tableOf(int stage) const {
   return {run_.options.model, range.layers.first, range.layers.last, range.is_first, range.is_last};
 }
 
-/// Collective over rank 0 and the first pipeline of `island`: rank 0 gets the island's whole model.
-void PipelineEngine::gatherIsland(int island, ReplicaState& whole) {
-  const int first_replica = island * (grid_.replicas() / grid_.islands());
+/// Collective over the first pipeline: rank 0 gets its whole model.
+void PipelineEngine::gatherFirstIsland(ReplicaState& whole, bool with_moments) {
   const bool is_root = run_.group.rank() == 0;
   const auto gather = [&](std::vector<float>& vector, auto&& memory_of) {
     if (is_root) vector.resize(table_.count());
     for (int number = 0; number < grid_.stages(); ++number) {
       const ParameterTable table = tableOf(number);
-      const int owner = first_replica * static_cast<int>(run_.options.pipeline) + grid_.rankOf(number);
+      const int owner = grid_.rankOf(number); // of the first pipeline
       if (!is_root && owner != run_.group.rank()) continue;
       std::vector<float> part(table.count());
       if (owner == run_.group.rank())
@@ -450,6 +449,7 @@ void PipelineEngine::gatherIsland(int island, ReplicaState& whole) {
     }
   };
   gather(whole.parameters, [](PipelineRank::Stage& stage) { return stage.model.parameters(); });
+  if (!with_moments) return;
   gather(whole.first_moments, [](PipelineRank::Stage& stage) { return stage.optimizer.firstMoments().data(); });
   gather(whole.second_moments, [](PipelineRank::Stage& stage) { return stage.optimizer.secondMoments().data(); });
 }
@@ -460,7 +460,7 @@ TrainingState PipelineEngine::state() {
   state.settings = run_.settings;
   state.sync = sync();
   state.grid = grid();
-  gatherIsland(0, state);
+  gatherFirstIsland(state, true);
   return state;
 }
 
@@ -501,8 +501,10 @@ ReplicaState PipelineEngine::ownState() {
 
 /// Rank 0 gets the whole model, to generate the sample.
 void PipelineEngine::finish() {
-  const TrainingState whole = state();
-  if (run_.group.rank() != 0 || run_.options.sample == 0) return;
+  if (run_.options.sample == 0) return;
+  ReplicaState whole;
+  gatherFirstIsland(whole, false);
+  if (run_.group.rank() != 0) return;
   whole_model_ = std::make_unique<Gpt>(run_.options.model, 1, run_.ops);
   whole_model_->setParameters(whole.parameters);
 }

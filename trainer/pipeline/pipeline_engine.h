@@ -69,7 +69,7 @@ class PipelineEngine : public StepEngine {
   void shareHeadWeight();
   void validateStage(PipelineRank::Stage& stage, std::vector<double>& losses);
   [[nodiscard]] ParameterTable tableOf(int stage) const;
-  void gatherIsland(int island, ReplicaState& whole);
+  void gatherFirstIsland(ReplicaState& whole, bool with_moments);
   [[nodiscard]] std::size_t boundaryElems(std::size_t batch) const {
     return batch * run_.options.model.context * run_.options.model.channels;
   }

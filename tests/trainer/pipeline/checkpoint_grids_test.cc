@@ -92,6 +92,29 @@ TEST(CheckpointGrids, OuterMomentaOfStagesMoveReplicasAndOtherStagesToTheSameWei
   EXPECT_TRUE(runCopies(1, alone).state.parameters == after);
 }
 
+// Two stages in each of two islands: every rank writes, and only texts and hashes cross.
+TEST(CheckpointGrids, StagesWriteTheirOwnPartsAndOnlyHashesCross) {
+  constexpr std::size_t kTexts = 8000; // less than a tenth of the model
+  TemporaryDirectory directory;
+  TrainOptions options = pipelineOptions(2, "1f1b");
+  options.steps = 3;
+  options.sync = "diloco:h=2";
+  options.checkpoint = directory / "run";
+  options.checkpoint_every = 1;
+  ThreadBoard board(4, SumOrder::tree);
+  test::runRanks(4, [&](goss_comm_t comm, int rank) {
+    ThreadGroup group(board, rank);
+    CpuOps ops;
+    Report report(false, "");
+    PipelineEngine engine(options, smallData(), group, comm, ops, report);
+    TrainingLoop(engine).run();
+  });
+  EXPECT_LT(board.copied_bytes, kTexts);
+  for (const char* file : {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
+                           "model.safetensors.index.json", "rank-0003.safetensors"})
+    EXPECT_TRUE(std::filesystem::exists(directory / (std::string("run/step-00000003/") + file))) << file;
+}
+
 TrainOptions deltaOptions(std::size_t pipeline) {
   TrainOptions options = pipelineOptions(pipeline, "1f1b");
   options.steps = 4;
