@@ -17,6 +17,7 @@
 #include "kernels/kernels.h"
 #include "mesh/mesh.h"
 #include "schedule/contract.h"
+#include "schedule/stored.h"
 
 namespace goss {
 
@@ -172,8 +173,8 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   if (needs_staging_) staged_.resize(call.inputSpanElems(environment_.group.rank()) * call.shape.element_bytes);
   context_->input = needs_staging_ ? staged_.data() : static_cast<const std::byte*>(call.input);
   context_->streams = payload_bytes >= kStreamedPayloadBytes && !call.device.any();
-  context_->stores_whole = schedule::movesBlocks(call.collective) && !schedule::reduces(call.collective) &&
-                           call.codecs == nullptr && !call.device.any();
+  context_->stores_whole =
+      schedule::storesMessages(*plan_->schedule, plan_->fragments) && call.codecs == nullptr && !call.device.any();
   context_->output = static_cast<std::byte*>(call.output);
   if (shared_ == nullptr && environment_.lending != nullptr && SharedCall::isFor(call_))
     shared_ = std::make_unique<SharedCall>(*this, environment_, *context_);

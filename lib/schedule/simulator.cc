@@ -8,6 +8,8 @@
 #include <limits>
 #include <queue>
 
+#include "schedule/stored.h"
+
 namespace goss::schedule {
 
 namespace {
@@ -183,7 +185,13 @@ class Simulator {
  public:
   Simulator(const Program& program, std::span<const Schedule> schedules, const Shape& shape, const Links& links,
             const SimulationOptions& options)
-      : program_(program), schedules_(schedules), links_(links), options_(options), size_(schedules.size()) {
+      : program_(program),
+        schedules_(schedules),
+        links_(links),
+        options_(options),
+        size_(schedules.size()),
+        whole_(links.size() == 2 && schedules[0].collective == Collective::broadcast &&
+               storesMessages(schedules[0], options.fragments)) {
     const std::uint32_t simulated = std::min(options.fragments, std::max<std::uint32_t>(options.detailed_fragments, 2));
     for (std::uint32_t f = 0; f < simulated; ++f)
       fragments_.push_back(newFragment(shape, f));
@@ -343,6 +351,8 @@ class Simulator {
       return cpu.reduce_bytes_per_s > 0 ? added * bytes / cpu.reduce_bytes_per_s : 0;
     }
     if (std::equal(targets.begin(), targets.end(), sources.begin(), sources.end())) return 0; // finish, in place
+    // A root whose copy would weigh as much as its message is taken to be in place, as MPI's are.
+    if (whole_ && storedGain(links_.price(0, 1), bytes) > 1) return 0;
     return cpu.copy_bytes_per_s > 0 ? bytes / cpu.copy_bytes_per_s : 0;
   }
 
@@ -420,7 +430,9 @@ class Simulator {
     const LinkPrice& price = links_.price(channel.from, channel.to);
     const bool crosses = crossesNodes(channel);
     const double bytes = fragments_[f].bytes[s];
-    const double flow_s = bytes / price.bandwidth_bytes_per_s;
+    // All messages of a block-moving collective are stored, whatever its plan, so only those of broadcasts are told
+    // apart.
+    const double flow_s = bytes / price.bandwidth_bytes_per_s / (whole_ ? storedGain(price, bytes) : 1);
     const Port up =
         portOf(channel.sender, crosses, links_.node(links_.nodeOf(channel.from)).up_bytes_per_s, bytes, flow_s);
     const Port down =
@@ -540,6 +552,8 @@ class Simulator {
   const Links& links_;
   SimulationOptions options_;
   std::size_t size_;
+  /// A broadcast that is not cut, between two ranks: among more, who copy at a time, the gain was not measured.
+  const bool whole_;
   std::vector<FragmentState> fragments_;
   ChunkSizes sizes_;              ///< The sizes of the last fragment.
   std::vector<double> up_free_;   ///< By port, as are the next: when it is free again.

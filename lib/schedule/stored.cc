@@ -1,0 +1,22 @@
+#include "schedule/stored.h"
+
+#include "schedule/contract.h"
+
+namespace goss::schedule {
+
+bool storesMessages(const Schedule& schedule, std::uint32_t fragments) {
+  if (schedule.collective == Collective::broadcast) return schedule.chunk_count == 1 && fragments == 1;
+  return movesBlocks(schedule.collective) && !reduces(schedule.collective);
+}
+
+double storedGain(const LinkPrice& price, double bytes) {
+  constexpr double kNetwork_s = 1.9e-6; // Between the packages of a host it is 1.3 us. Ranks in turns take longer.
+  // Measured with broadcasts between two ranks: 256 and 512 KiB in 0.7 of the time, 2 MiB in 1.25.
+  constexpr double kShort = 32 << 10;
+  constexpr double kLong = 1 << 20;
+  constexpr double kGain = 1.4;
+  const bool is_memory = price.latency_s + price.overhead_s < kNetwork_s && price.sender_bytes_per_s == 0;
+  return is_memory && bytes >= kShort && bytes < kLong ? kGain : 1;
+}
+
+} // namespace goss::schedule
