@@ -39,8 +39,9 @@ METHODS = {
 # Of Gan et al., VLDB 2021, as named here. All exchange in every step, so that speeds are of equally many exchanges.
 BAGUA = {"allreduce": "ddp", "bytegrad": "ddp:codec=minmaxuint8", "qadam": "qadam:warmup=50", "decentralized": "dpsgd",
          "low precision decentralized": "dcd:codec=minmaxuint8", "async": "async-average:h=1"}
-NETWORKS = {"10000/0.1": "10 Gbit/s", "1000/0.1": "1 Gbit/s", "100/0.1": "100 Mbit/s", "100/50": "100 Mbit/s, 50 ms",
-            "slow": "10 Gbit/s, one rank 5 times slower"}
+# Title, and steps: so many that a run takes some seconds.
+NETWORKS = {"10000/0.1": ("10 Gbit/s", 1000), "1000/0.1": ("1 Gbit/s", 1000), "100/0.1": ("100 Mbit/s", 200), "100/50": ("100 Mbit/s, 50 ms", 60),
+            "slow": ("10 Gbit/s, one rank 5 times slower", 1000)}
 SLOW, SLOW_STEPS = "50/50", 20  # the links over which every method takes some steps: Mbit/s and milliseconds
 
 
@@ -53,14 +54,14 @@ def card_of(record, done, name):
 def train_here(args, spec, flags):
     with tempfile.TemporaryDirectory() as folder:
         record = pathlib.Path(folder) / "run"
-        command = ["mpirun", "-np", str(RANKS), str(args.bin / "goss-train"), *MODEL.split(), "--batch", str(2 * RANKS), "--steps", str(args.steps),
+        command = ["mpirun", "-np", str(RANKS), str(args.bin / "goss-train"), *MODEL.split(), "--batch", str(2 * RANKS), "--steps", str(args.steps or 200),
                    "--sync", spec, "--run", str(record), *flags.split()]
         done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
         return card_of(record, done, spec)
 
 
 def all_methods(args):
-    print(f"`mpirun -np {RANKS} goss-train {MODEL} --batch {2 * RANKS} --steps {args.steps} --sync ...`; the last columns: seconds of "
+    print(f"`mpirun -np {RANKS} goss-train {MODEL} --batch {2 * RANKS} --steps {args.steps or 200} --sync ...`; the last columns: seconds of "
           f"{SLOW_STEPS} steps of {RANKS} emulated hosts with lines of {SLOW.replace('/', ' Mbit/s and ')} ms each; bold: not held\n")
     print("| `--sync` | validation | to `ddp` | expected | sent by rank 0, MB | less than `ddp` | expected | seconds | slow links, seconds | "
           "faster than `ddp` | expected |\n" + "|---" * 11 + "|")
@@ -97,18 +98,19 @@ def train_apart(args, spec, flags, network, hosts, steps):
 
 
 def speed_apart(args, spec, network):
-    card = train_apart(args, spec, SIGNS, network, HOSTS, args.steps)  # no run gets so far that denormal numbers slow it
+    # At this rate parameters hardly move, so that no run meets denormal numbers, which slow processors.
+    card = train_apart(args, spec, "--lr 1e-6", network, HOSTS, args.steps or NETWORKS[network][1])
     seconds = card["step_seconds"][len(card["step_seconds"]) // 4:]  # connections gather speed in the first
     return card["tokens_per_step"] * len(seconds) / sum(seconds)
 
 
 def all_networks(args):
     names = list(BAGUA)
-    print(f"Tokens/s, medians of {args.rounds} runs in turn; {HOSTS} emulated hosts of a rank each, as above but `--batch {2 * HOSTS} --steps "
-          f"{args.steps}`. Beside the fastest stand those that beat it in a quarter of the runs.\n")
-    print("| network | " + " | ".join(f"{name} `{BAGUA[name]}`" for name in names) + " | fastest |\n" + "|---" * (len(names) + 2) + "|")
+    print(f"Tokens/s, medians of {args.rounds} runs in turn; {HOSTS} emulated hosts of a rank each, as above but `--batch {2 * HOSTS} --lr 1e-6` "
+          "and the steps named. Beside the fastest stand those that beat it in a quarter of the runs.\n")
+    print("| network; steps | " + " | ".join(f"{name} `{BAGUA[name]}`" for name in names) + " | fastest |\n" + "|---" * (len(names) + 2) + "|")
     sets = []
-    for network, title in NETWORKS.items():
+    for network, (title, steps) in NETWORKS.items():
         if args.networks and network not in args.networks:
             continue
         speeds = {name: [] for name in names}
@@ -120,7 +122,7 @@ def all_networks(args):
         fastest = [best] + [name for name in names if name != best and beats_best(name)]
         if network != "slow":  # there a small model hardly computes, so that its slow rank slows little
             sets.append(set(fastest))
-        print(f"| {title} | " + " | ".join(f"{statistics.median(speeds[name]):,.0f}" for name in names) + f" | {', '.join(fastest)} |", flush=True)
+        print(f"| {title}; {args.steps or steps} | " + " | ".join(f"{statistics.median(speeds[name]):,.0f}" for name in names) + f" | {', '.join(fastest)} |", flush=True)
     changes = any(not one & other for one in sets for other in sets)
     verdict = "Held: two rows have none in common." if changes else "Not held: all rows have one in common, or runs differ too much."
     print(f"\nExpected: the fastest changes with the network, by rows without a slow rank. {verdict}")
@@ -130,7 +132,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["all", "networks"])
     parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path("build/release/bin"))
-    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--steps", type=int, help="of each run; all: 200, networks: as their rows say")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each algorithm over each network")
     parser.add_argument("--methods", nargs="+", default=[])
     parser.add_argument("--networks", nargs="+", choices=list(NETWORKS), default=[])
