@@ -156,13 +156,14 @@ def run(args, name, source):
         scratch = pathlib.Path(scratch)
         (scratch / "net").write_text(net.emulated())
         subprocess.run([str(args.bin / "goss-keys"), "psk", str(scratch / "key")], check=True, stdout=subprocess.DEVNULL)
-        environment = dict({"GOSS_LOG": "info"} if args.verbose else {}, **os.environ, MASTER_ADDR="10.77.0.1", MASTER_PORT="29500", WORLD_SIZE=str(net.hosts), GOSS_TLS=f"psk:{scratch / 'key'}",
+        environment = dict({"GOSS_LOG": "info"} if args.verbose else {}, **os.environ, MASTER_ADDR="10.77.0.1", MASTER_PORT="29500", WORLD_SIZE=str(net.hosts * args.per_host), GOSS_TLS=f"psk:{scratch / 'key'}",
                            PYTHONPATH=str(PACKAGE), LD_LIBRARY_PATH=str(args.library or args.bin.parent / "lib"))
         emulator = [str(args.bin / "goss-wanem"), "run", "--prefix", args.prefix, "--hosts", str(net.hosts), "--timeout", str(args.timeout),
                     "--links", str(scratch / "net"), "--each"] + (["--cc", args.control] if args.control else [])
         if args.control:
             environment["GOSS_TCP_CONGESTION"] = args.control
-        each = ["--", "bash", "-c", 'RANK=$WANEM_RANK exec "$@"', "bash"]
+        each = ["--", "bash", "-c", f'for i in $(seq {args.per_host}); do RANK=$((WANEM_RANK * {args.per_host} + i - 1)) "$@" & '
+                'ranks+=" $!"; done; for one in $ranks; do wait $one || exit; done', "bash"]
 
         def emulate(program):
             done = subprocess.run([*emulator, *each, *program], env=environment, capture_output=True, text=True)
@@ -215,6 +216,7 @@ def main():
     parser.add_argument("--size", type=int, default=16 << 20)
     parser.add_argument("--calls", type=int, default=16)
     parser.add_argument("--settled", type=int, default=10, metavar="N")
+    parser.add_argument("--per-host", type=int, default=1, metavar="RANKS")
     parser.add_argument("--codec")
     parser.add_argument("--control", help="congestion control instead of the library's choice: cubic")
     parser.add_argument("--change", metavar="MBIT:FROM:TO", help="during these calls each line has so many Mbit/s, afterwards 200 again")

@@ -286,8 +286,8 @@ GOSS_API goss_status goss_unique_id_destroy(const goss_unique_id* id);
 
 /// Collective over all `ranks` processes or threads: meets the others, connects, and returns a communicator.
 /// `config` NULL: everything from the environment (a lone process without launcher variables becomes 1 rank of 1).
-/// Blocks up to bootstrap_timeout_ms. 3 to 16 ranks, each on a host of its own, some 2 ms or more of round trip apart,
-/// then measure their links as goss_comm_measure_links does, mostly for 1 to 12 s, at most some 20, unless one has
+/// Blocks up to bootstrap_timeout_ms. Between 3 to 16 hosts, some 2 ms or more of round trip apart, a rank of each then
+/// measures the links, as goss_comm_measure_links does, mostly for 1 to 12 s, at most some 20, unless one has
 /// GOSS_MEASURE=off or trials, GOSS_LINKS, GOSS_ALGORITHM or GOSS_FRAGMENT_BYTES; a rank that dies meanwhile fails the
 /// call on all ranks, with a collective's errors. Other errors: GOSS_ERR_BOOTSTRAP naming the missing ranks,
 /// GOSS_ERR_PROTOCOL, GOSS_ERR_RESOURCE, GOSS_ERR_INVALID_ARGUMENT.

@@ -88,6 +88,11 @@ class Links {
 
   /// The prices among `ranks`, renumbered 0..n-1 in this order: what a sub-communicator plans with.
   [[nodiscard]] Links subset(std::span<const int> ranks) const;
+  /// The lowest rank of each node, ascending.
+  [[nodiscard]] std::vector<int> firstOfNodes() const;
+  /// These links, but that two ranks of different nodes pay what `between` says, and nodes have the ports that it says.
+  /// Rank i of `between` stands for the node of firstOfNodes()[i].
+  [[nodiscard]] Links withNodes(const Links& between) const;
 
  private:
   [[nodiscard]] std::size_t cell(int from, int to) const {

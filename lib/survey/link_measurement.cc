@@ -45,6 +45,12 @@ constexpr double kLimitedByPath = 1.8;
 /// Where paths limit flows, one of so many is as slow. Lost packets, and what flows find in a short time, make up to a
 /// quarter of them so.
 constexpr int kOneOfSoMany = 3;
+/// A flow that fills its path overflows a queue there and sends a good part of its bytes again; one that sends so
+/// little again has lost packets by chance, and its path may carry more. Where that is so of half the flows, lines are
+/// equal whose fastest flows differ by kAlikeByChance at most.
+constexpr double kLeastByChance = 0.001;
+constexpr double kMostByChance = 0.02;
+constexpr double kAlikeByChance = 2.5;
 /// A port rate of so many times the links' sum does not limit them.
 constexpr double kRoomyPort = 2;
 
@@ -80,6 +86,7 @@ Result<MeasuredLink> measure(Communicator& communicator, int peer, const RoundTr
   const SteadyRate& rate = rates.value().front();
   link.bandwidth_bytes_per_s = link.alone_bytes_per_s = rateOf(rate);
   link.spread = rate.spread;
+  link.resent = rate.resent;
   return link;
 }
 
@@ -185,6 +192,8 @@ class FarFlows {
       for (int to = 0; to < size; ++to) {
         all_ += have(from, to) ? 1 : 0;
         slow_ += isSlow(from, to) ? 1 : 0;
+        const double resent = linkOf(links, size, from, to).resent;
+        by_chance_ += have(from, to) && resent >= kLeastByChance && resent <= kMostByChance ? 1 : 0;
       }
     }
   }
@@ -197,6 +206,8 @@ class FarFlows {
   }
   /// Whether that is so of many flows.
   [[nodiscard]] bool manyAreSlow() const { return all_ > 0 && slow_ * kOneOfSoMany >= all_; }
+  /// Whether half of the flows lose packets by chance, so that they differ in speed for no other reason.
+  [[nodiscard]] bool loseByChance() const { return all_ > 0 && 2 * by_chance_ >= all_; }
 
  private:
   [[nodiscard]] double alone(int from, int to) const { return linkOf(links_, size_, from, to).alone_bytes_per_s; }
@@ -210,6 +221,7 @@ class FarFlows {
   std::vector<double> down_;
   int all_ = 0;
   int slow_ = 0;
+  int by_chance_ = 0;
 };
 
 /// Rates of the links out of a rank, or into it. `together` is 0 where it is not known what all links carry at once, or
@@ -300,7 +312,7 @@ bool haveOwnPaths(const std::vector<MeasuredLink>& links) {
 }
 
 /// The rate of the lines if each rank has a line as fast as all others'; 0 where that is not so, or not known.
-double equalLines(const std::vector<RankLines>& lines) {
+double equalLines(const std::vector<RankLines>& lines, const FarFlows& flows) {
   std::vector<double> together;
   std::vector<double> alone;
   std::vector<double> left;
@@ -317,11 +329,16 @@ double equalLines(const std::vector<RankLines>& lines) {
       middle.whole = middle.whole && line.whole;
     }
   }
+  middle.left = base::upperMedian(left);
+  if (flows.loseByChance()) {
+    const bool alike = middle.left <= kFullLine && base::areNearMedian(fastest, kAlikeByChance);
+    return alike ? middle.fastest : 0;
+  }
   // Where packets get lost, flows together leave much of a line idle; alone, one of them has filled it.
+  if (flows.manyAreSlow()) return 0;
   if (!base::areNearMedian(together, kAlikeTogether) && !base::areNearMedian(fastest, kAlikeTogether)) return 0;
   middle.together = base::upperMedian(together);
   middle.alone = base::upperMedian(alone);
-  middle.left = base::upperMedian(left);
   // Flows that compete leave some of a line idle, which one flow may have filled.
   return isShared(middle) ? std::max(middle.together, base::upperMedian(fastest)) : 0;
 }
@@ -339,7 +356,7 @@ double evenOut(std::vector<MeasuredLink>& links, int size, const FarFlows& flows
     }
   }
   if (size < 3 || !base::areNearMedian(latencies, kAlike)) return 0;
-  const double line = flows.manyAreSlow() ? 0 : equalLines(lines);
+  const double line = equalLines(lines, flows);
   if (line <= 0 && !base::areNearMedian(rates, kAlike)) return 0;
   const double latency_s = base::upperMedian(latencies);
   const double rate = line > 0 ? line : base::upperMedian(rates);
@@ -360,8 +377,11 @@ std::string rateText(double bytes_per_s) { return twoDigits(bytes_per_s / 1e6) +
 std::string timeText(double seconds) { return twoDigits(seconds * 1e6) + "us"; }
 
 /// What people should know of the measurement, as comments.
-std::string remarks(const std::vector<MeasuredLink>& links, int size, const std::vector<RankLines>& lines) {
+std::string remarks(const std::vector<MeasuredLink>& links, int size, const std::vector<RankLines>& lines,
+                    const FarFlows& flows) {
   std::string text;
+  if (flows.loseByChance())
+    text += "# Packets got lost that no full queue dropped: paths may be faster than flows were.\n";
   for (int from = 0; from < size; ++from) {
     for (int to = 0; to < size; ++to) {
       const MeasuredLink& link = linkOf(links, size, from, to);
@@ -475,7 +495,7 @@ std::string linksText(const std::vector<MeasuredLink>& measured, const schedule:
   const std::vector<RankLines> lines = linesOf(measured, size, flows);
   std::string text =
       "gossamer-links 1\n# Measured: half a round trip; bytes per second, both ways at the same time.\n" +
-      remarks(measured, size, lines);
+      remarks(measured, size, lines, flows);
   if (before.cpu().reduce_bytes_per_s > 0) text += fmt::format("reduce {:.0f}B/s\n", before.cpu().reduce_bytes_per_s);
   if (before.cpu().copy_bytes_per_s > 0) text += fmt::format("copy {:.0f}B/s\n", before.cpu().copy_bytes_per_s);
   std::map<int, std::vector<int>> nodes;

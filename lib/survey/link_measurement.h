@@ -27,6 +27,7 @@ struct MeasuredLink {
   double spread = 0;            ///< SteadyRate::spread of the bandwidth.
   double round_trip_spread = 0; ///< RoundTrip::spread.
   double together_spread = 0;   ///< SteadyRate::spread of together_bytes_per_s.
+  double resent = 0;            ///< SteadyRate::resent, while the pair sent to nobody else.
 };
 
 /// The time that a measurement may take beside some round trips, and longer only where a line is very slow.

@@ -42,9 +42,11 @@ constexpr std::uint64_t kFirstWindowBytes = 32 << 10;
 constexpr double kWindowGrowth = 2.5;
 /// A peer from which so much has arrived is told so by a short chunk, where no other chunk is sent to it.
 constexpr std::uint64_t kMinNewsBytes = 8 << 10;
-constexpr std::size_t kNewsBytes = 16;
-constexpr double kLook_s = 2e-3;      ///< Between two questions to the system, which cost time.
-constexpr std::size_t kLastBytes = 8; ///< No other chunk is so short.
+constexpr std::size_t kNewsBytes = 24;
+constexpr double kLook_s = 2e-3; ///< Between two questions to the system, which cost time.
+/// Rate and resent part; no other chunk is so short.
+constexpr std::size_t kLastBytes = 2 * sizeof(std::uint64_t);
+constexpr double kMillion = 1e6; ///< The last chunk tells parts in millionths.
 /// The bit of a chunk's first word that says that the rate has settled; the others count bytes.
 constexpr std::uint64_t kSettledBit = std::uint64_t{1} << 63;
 
@@ -184,9 +186,16 @@ std::vector<SteadyRate> LinkStream::rates() const {
       all.push_back(&flow.arrivals);
     rates = ratesTogether(all, span_.seconds);
   }
-  for (std::size_t i = 0; i < rates.size(); ++i)
+  for (std::size_t i = 0; i < rates.size(); ++i) {
     rates[i].seen_bytes_per_s = flows_[i].seen_bytes_per_s;
+    rates[i].resent = flows_[i].resent;
+  }
   return rates;
+}
+
+PathUse LinkStream::pathUse(const Flow& flow) const {
+  const Engine::Lock lock = communicator_.engine().enter();
+  return communicator_.mesh().pathUse(communicator_.group().worldRank(flow.peer.rank));
 }
 
 /// Asks the system how fast this rank's bytes arrive at the peer.
@@ -194,8 +203,10 @@ void LinkStream::look(Flow& flow) {
   const double at_s = now_s();
   if (at_s < flow.next_look_s) return;
   flow.next_look_s = at_s + kLook_s;
-  const Engine::Lock lock = communicator_.engine().enter();
-  const double rate = communicator_.mesh().pathUse(communicator_.group().worldRank(flow.peer.rank)).rate_bytes_per_s;
+  const PathUse use = pathUse(flow);
+  const bool found = flow.heard && at_s >= flow.heard_at_s + kRoundTripsToFindSpeed * flow.peer.round_trip_s;
+  if (found && !flow.begun.has_value()) flow.begun = use;
+  const double rate = use.rate_bytes_per_s;
   if (rate <= 0 || (!flow.seen.bytes_per_s.empty() && flow.seen.bytes_per_s.back() == rate)) return;
   flow.seen.bytes_per_s.push_back(rate);
   flow.seen.at_s.push_back(at_s);
@@ -266,7 +277,9 @@ Status LinkStream::arrived(Flow& flow, std::uint64_t bytes) {
   const double at_s = now_s();
   if (!std::exchange(flow.heard, true)) flow.heard_at_s = at_s;
   if (bytes == kLastBytes) {
+    const std::byte* resent = flow.scratch.data() + sizeof(std::uint64_t);
     flow.seen_bytes_per_s = static_cast<double>(base::loadLittleEndian<std::uint64_t>(flow.scratch.data()));
+    flow.resent = static_cast<double>(base::loadLittleEndian<std::uint64_t>(resent)) / kMillion;
     return Status::ok();
   }
   const auto told = base::loadLittleEndian<std::uint64_t>(flow.scratch.data());
@@ -299,7 +312,15 @@ Status LinkStream::send(Flow& flow, Send& place, std::size_t bytes) {
 
 Status LinkStream::sendLast(Flow& flow, Send& place) {
   const double seen = span_.alone ? rateSeenAlone(flow.seen) : rateSeenTogether(flow.seen, span_.seconds);
+  double resent = 0;
+  if (flow.begun.has_value()) {
+    const PathUse use = pathUse(flow);
+    const auto again = static_cast<double>(use.resent_bytes - flow.begun->resent_bytes);
+    const auto bytes = static_cast<double>(use.bytes - flow.begun->bytes);
+    resent = again / std::max(1.0, again + bytes);
+  }
   base::storeLittleEndian(place.chunk.data(), static_cast<std::uint64_t>(seen));
+  base::storeLittleEndian(place.chunk.data() + sizeof(std::uint64_t), static_cast<std::uint64_t>(kMillion * resent));
   return start(place.operation,
                {true, place.chunk.data(), kLastBytes, GOSS_UINT8, flow.peer.rank, span_.tag, timeout_ms_});
 }

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "communicator/communicator.h"
+#include "gossamer/transport.h"
 
 namespace goss {
 
@@ -33,6 +35,7 @@ struct SteadyRate {
   double bytes_per_s = 0;      ///< > 0.
   double seen_bytes_per_s = 0; ///< By the sender's system; 0: it does not tell, or the path is short.
   double spread = 0;           ///< Highest less lowest rate in parts of the time, over the rate; but for one of each.
+  double resent = 0; ///< The part of the bytes that was sent again after the flow had found its speed; 0: not known.
 };
 
 /// The rate of a flow that was alone, after the first round trips, which TCP needs to find its speed: the highest but
@@ -61,7 +64,7 @@ struct SteadyRate {
 ///
 /// On long paths no more is sent ahead than arrived in some round trips, so that buffered bytes do not delay the next
 /// measurement. Every chunk begins with the number of bytes that have come from its receiver, and whether the rate from
-/// there has settled; the last holds the rate that its sender's system has seen, and nothing else.
+/// there has settled; the last holds the rate that its sender's system has seen and what it has sent again, alone.
 class LinkStream {
  public:
   struct Peer {
@@ -106,6 +109,8 @@ class LinkStream {
     std::uint64_t taken_bytes = 0;
     SeenRates seen;                 ///< Rates of this rank's bytes; empty on short paths.
     double seen_bytes_per_s = 0;    ///< The rate of the peer's bytes that it told with its last chunk.
+    double resent = 0;              ///< So the part of these bytes that it sent again.
+    std::optional<PathUse> begun;   ///< What the path had carried when this rank's bytes had found their speed.
     double next_look_s = 0;         ///< Before that the system is not asked again.
     std::vector<std::byte> scratch; ///< Receive buffer.
     Operation* data = nullptr;      ///< The receive of the peer's next chunk; null after its last.
@@ -124,6 +129,7 @@ class LinkStream {
   Status pump(Flow& flow);
   Status awaitOne();
   Status arrived(Flow& flow, std::uint64_t bytes);
+  [[nodiscard]] PathUse pathUse(const Flow& flow) const;
   void look(Flow& flow);
   Status send(Flow& flow, Send& place, std::size_t bytes);
   Status sendLast(Flow& flow, Send& place);

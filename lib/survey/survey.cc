@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -31,7 +33,7 @@ Result<std::vector<MeasuredLink>> gatherLinks(Communicator& communicator, const 
                                               std::int64_t timeout_ms) {
   const std::size_t size = mine.size();
   std::vector<MeasuredLink> by_receiver(size * size);
-  constexpr std::size_t kFields = 8;
+  constexpr std::size_t kFields = 9;
   static_assert(sizeof(MeasuredLink) == kFields * sizeof(double));
   Call gather;
   gather.collective = Collective::allGather;
@@ -49,40 +51,74 @@ Result<std::vector<MeasuredLink>> gatherLinks(Communicator& communicator, const 
   return by_sender;
 }
 
-/// Measures the links, which were priced as `before`. Returns the same text on all ranks.
-Result<std::string> measuredText(Communicator& communicator, const schedule::Links& before, std::int64_t timeout_ms) {
+/// Measures the links between some ranks of `communicator`, of which this is one if `measures`; all call it. The links
+/// were priced as `before`. Returns the text of a link file, equal on all ranks that measure, but for roundings by
+/// unlike processors; "" on others.
+Result<std::string> measuredText(Communicator& communicator, const schedule::Links& before, bool measures,
+                                 std::int64_t timeout_ms) {
   // A communicator of its own separates the measurement's messages from the application's.
-  Result<std::unique_ptr<Communicator>> made = communicator.split(0, communicator.rank());
+  Result<std::unique_ptr<Communicator>> made = communicator.split(measures ? 0 : -1, communicator.rank());
   if (!made.isOk()) return made.status();
+  if (!measures) return std::string();
   Communicator& own = *made.value();
   Result<std::vector<MeasuredLink>> mine = measureLinks(own, {}, timeout_ms);
   if (!mine.isOk()) return mine.status();
-  for (int rank = 0; rank < communicator.size(); ++rank)
-    mine.value()[static_cast<std::size_t>(rank)].relay = relayOf(communicator, rank);
+  for (int rank = 0; rank < own.size(); ++rank)
+    mine.value()[static_cast<std::size_t>(rank)].relay = relayOf(own, rank);
   Result<std::vector<MeasuredLink>> all = gatherLinks(own, mine.value(), timeout_ms);
   if (!all.isOk()) return all.status();
   return linksText(all.value(), before);
+}
+
+Status broadcast(Communicator& communicator, void* bytes, std::size_t count, std::int64_t timeout_ms) {
+  Call call;
+  call.collective = Collective::broadcast;
+  call.dtype = GOSS_UINT8;
+  call.root = 0;
+  call.input = call.output = bytes;
+  call.count = count;
+  call.timeout_ms = timeout_ms;
+  setUniformShape(call, communicator.size());
+  return communicator.collectives().run(call);
+}
+
+/// Rank 0's text, on all ranks.
+Result<std::string> textOfRank0(Communicator& communicator, std::string text, std::int64_t timeout_ms) {
+  std::uint64_t bytes = text.size();
+  if (Status status = broadcast(communicator, &bytes, sizeof bytes, timeout_ms); !status.isOk()) return status;
+  text.resize(bytes);
+  if (Status status = broadcast(communicator, text.data(), text.size(), timeout_ms); !status.isOk()) return status;
+  return text;
+}
+
+/// What linksText() says of all ranks of `communicator`, or of those that are firstOfNodes(). Has the links used.
+Result<std::string> survey(Communicator& communicator, bool firsts_alone, std::int64_t timeout_ms) {
+  const schedule::Links before = communicator.collectives().linksBetweenPhases();
+  std::vector<int> members(static_cast<std::size_t>(communicator.size()));
+  std::iota(members.begin(), members.end(), 0);
+  if (firsts_alone) members = before.firstOfNodes();
+  const bool measures = std::ranges::find(members, communicator.rank()) != members.end();
+  Result<std::string> text = measuredText(communicator, before.subset(members), measures, timeout_ms);
+  if (text.isOk()) text = textOfRank0(communicator, text.take(), timeout_ms);
+  // The other ranks may have succeeded and plan by links that this rank does not know.
+  if (!text.isOk()) {
+    communicator.abort(fmt::format("measuring the links failed: {}", text.status().text()));
+    return text;
+  }
+  Result<schedule::Links> links = schedule::Links::parse(text.value(), static_cast<int>(members.size()));
+  if (!links.isOk()) {
+    communicator.abort(fmt::format("what was measured is no link file: {}", links.status().text()));
+    return links.status();
+  }
+  communicator.collectives().useLinks(firsts_alone ? before.withNodes(links.value()) : links.take());
+  return text;
 }
 
 } // namespace
 
 Result<std::string> surveyLinks(Communicator& communicator, std::int64_t timeout_ms) {
   const CallGuard inside(communicator);
-  const schedule::Links before = communicator.collectives().linksBetweenPhases();
-  Result<std::string> text =
-      measuredText(communicator, before, timeout_ms > 0 ? timeout_ms : communicator.defaultTimeoutMs());
-  // The other ranks may have succeeded and plan by links that this rank does not know.
-  if (!text.isOk()) {
-    communicator.abort(fmt::format("measuring the links failed: {}", text.status().text()));
-    return text;
-  }
-  Result<schedule::Links> links = schedule::Links::parse(text.value(), communicator.size());
-  if (!links.isOk()) {
-    communicator.abort(fmt::format("what was measured is no link file: {}", links.status().text()));
-    return links.status();
-  }
-  communicator.collectives().useLinks(links.take());
-  return text;
+  return survey(communicator, false, timeout_ms > 0 ? timeout_ms : communicator.defaultTimeoutMs());
 }
 
 Status surveyNewLinks(Communicator& communicator) {
@@ -91,13 +127,15 @@ Status surveyNewLinks(Communicator& communicator) {
   // A message may have to wait until other ranks have measured long paths.
   constexpr std::int64_t kLeastTimeout_ms = 60'000;
   const auto begun = std::chrono::steady_clock::now();
+  const CallGuard inside(communicator);
+  const std::size_t hosts = communicator.collectives().linksBetweenPhases().firstOfNodes().size();
   const Result<std::string> links =
-      surveyLinks(communicator, std::max(kLeastTimeout_ms, world.config().bootstrap_timeout_ms));
+      survey(communicator, true, std::max(kLeastTimeout_ms, world.config().bootstrap_timeout_ms));
   if (!links.isOk()) return links.status();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-  world.log().write(base::LogLevel::info,
-                    fmt::format("measured the links between {} hosts in {:.1f} s; GOSS_MEASURE=off forbids it",
-                                communicator.size(), took.count()));
+  world.log().write(
+      base::LogLevel::info,
+      fmt::format("measured the links between {} hosts in {:.1f} s; GOSS_MEASURE=off forbids it", hosts, took.count()));
   return Status::ok();
 }
 

@@ -15,8 +15,9 @@ namespace goss {
 /// not hold it.
 Result<std::string> surveyLinks(Communicator& communicator, std::int64_t timeout_ms);
 
-/// As surveyLinks(), for the communicator of all ranks that has just been made, where World::measuresLinks() says so;
-/// otherwise does nothing. Says in the log how long it took.
+/// For the communicator of all ranks that has just been made, where World::measuresLinks() says so; otherwise does
+/// nothing. One rank of each host measures, the others wait: a flow tells what a host's line carries, and as much goes
+/// for all pairs of ranks of two hosts. Says in the log how long it took.
 Status surveyNewLinks(Communicator& communicator);
 
 } // namespace goss

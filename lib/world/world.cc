@@ -31,8 +31,9 @@ constexpr std::int64_t kLinkGraceMs = 2000;
 
 /// Context numbers are not reused, so the abort of a communicator that is gone stays; only so many are kept.
 constexpr std::size_t kMaxEarlyAborts = 1024;
-/// More ranks would measure for long, and few of their paths alone.
-constexpr int kMaxMeasured = 16;
+/// Between fewer hosts plans leave nothing to choose; more would measure for long, and few of their paths alone.
+constexpr std::size_t kMinMeasured = 3;
+constexpr std::size_t kMaxMeasured = 16;
 
 /// Peers that are alive take their messages much sooner, unless the machine is badly overloaded.
 constexpr std::chrono::milliseconds kFlush(1000);
@@ -341,13 +342,13 @@ bool World::triesPlans(const std::vector<int>& ranks) const {
 }
 
 bool World::measuresLinks() const {
-  if (measuring_ != Measuring::links || size() < 3 || size() > kMaxMeasured) return false;
+  if (measuring_ != Measuring::links) return false;
   std::set<std::string_view> hosts;
   for (const PeerCard& card : cards_)
     hosts.insert(card.host);
   std::vector<int> ranks(cards_.size());
   std::iota(ranks.begin(), ranks.end(), 0);
-  return hosts.size() == cards_.size() && areWideApart(round_trips_, ranks);
+  return hosts.size() >= kMinMeasured && hosts.size() <= kMaxMeasured && areWideApart(round_trips_, ranks);
 }
 
 bool World::takesTurns() const {

@@ -57,9 +57,9 @@ class World : public std::enable_shared_from_this<World> {
   /// Whether plans among `ranks` (world ranks) are compared by what calls take: some of them are wide apart, nobody has
   /// named links or an algorithm, and all ranks allow it (GOSS_MEASURE). All ranks answer alike.
   [[nodiscard]] bool triesPlans(const std::vector<int>& ranks) const;
-  /// Whether the links between all ranks are to be measured at the beginning (GOSS_MEASURE=links on all ranks): there
-  /// are 3 to 16, each on a host of its own, some wide apart, and nobody has named links or an algorithm. All ranks
-  /// answer alike.
+  /// Whether the links between the hosts of all ranks are to be measured at the beginning (GOSS_MEASURE=links on all
+  /// ranks): there are 3 to 16 hosts, some wide apart, and nobody has named links or an algorithm. All ranks answer
+  /// alike.
   [[nodiscard]] bool measuresLinks() const;
   /// Whether more ranks than processors communicate through shared memory, which prices do not model.
   [[nodiscard]] bool takesTurns() const;

@@ -47,10 +47,15 @@ check "and nothing is said of it" grep -q '"compares": false, "plans_tried": 0' 
 
 job env GOSS_MEASURE=links "$rank"
 check "sums are right where links are measured at first" [ $status = 0 ]
-check "all ranks measured them" [ "$(grep -c 'measured the links between 3 hosts' "$scratch/errors")" = 3 ]
+check "all ranks know them" [ "$(grep -c 'measured the links between 3 hosts' "$scratch/errors")" = 3 ]
 job bash -c 'GOSS_MEASURE=$([ $WANEM_RANK = 2 ] && echo off || echo links) exec "$0"' "$rank"
 check "sums are right where one rank has GOSS_MEASURE=off" [ $status = 0 ]
 check "then nobody measures" bash -c '! grep -q "measured the links" "$scratch/errors"'
+
+# Two ranks on each host, of which one measures.
+job bash -c 'export GOSS_MEASURE=links WORLD_SIZE=6; RANK=$((2 * WANEM_RANK)) "$0" & RANK=$((2 * WANEM_RANK + 1)) "$0" && wait $!' "$rank"
+check "sums are right where hosts have two ranks" [ $status = 0 ]
+check "all of these know the links between hosts" [ "$(grep -c 'measured the links between 3 hosts' "$scratch/errors")" = 6 ]
 
 # Rank 1 is killed while links are measured.
 job bash -c '[ $WANEM_RANK != 1 ] || { GOSS_MEASURE=links GOSS_BOOTSTRAP_TIMEOUT_MS=20000 timeout -s KILL 0.8 "$0"; exit 0; }

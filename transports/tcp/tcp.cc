@@ -257,6 +257,7 @@ PathUse TcpTransport::pathUse(int peer) const {
     use.bytes += carried.bytes;
     use.busy_s = std::max(use.busy_s, carried.busy_s);
     use.rate_bytes_per_s += carried.rate_bytes_per_s;
+    use.resent_bytes += carried.resent_bytes;
   }
   return use;
 }

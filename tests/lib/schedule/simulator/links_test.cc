@@ -53,6 +53,40 @@ TEST(LinkFile, NodesOfManyRanksHoldConsecutiveRanks) {
   EXPECT_EQ(links.price(7, 6).bandwidth_bytes_per_s, 10e9);
 }
 
+TEST(Links, NodesGetThePricesOfTheirFirstRanks) {
+  Links before(5, {30e-6, 1e9, 5e-6, 256});
+  before.setPrice(1, 4, {10e-6, 2e9, 5e-6, 256}); // Ranks of one node.
+  before.setNode(std::vector{1, 4, 3}, {5e9, 5e9});
+  before.setNode(std::vector{2, 0}, {5e9, 5e9});
+  EXPECT_THAT(before.firstOfNodes(), ::testing::ElementsAre(0, 1));
+  Links between(2, {40e-3, 20e6, 20e-6, 512}, {1e9, 2e9});
+  between.setPrice(1, 0, {40e-3, 5e6, 20e-6, 512});
+  between.setNode(std::vector{1}, {30e6, 60e6});
+  const Links links = before.withNodes(between);
+  for (int from = 0; from < 5; ++from) {
+    for (int to = 0; to < 5; ++to) {
+      if (from == to) continue;
+      const bool first = from == 0 || from == 2;
+      const LinkPrice expected = before.nodeOf(from) == before.nodeOf(to) ? before.price(from, to)
+                                 : first                                  ? between.price(0, 1)
+                                                                          : between.price(1, 0);
+      EXPECT_EQ(links.price(from, to), expected) << from << " to " << to;
+      EXPECT_EQ(links.nodeOf(from) == links.nodeOf(to), before.nodeOf(from) == before.nodeOf(to));
+    }
+  }
+  EXPECT_EQ(links.price(1, 4).bandwidth_bytes_per_s, 2e9);
+  EXPECT_EQ(links.node(links.nodeOf(4)), (NodePrice{30e6, 60e6}));
+  EXPECT_EQ(links.node(links.nodeOf(2)), between.node(0));
+  EXPECT_EQ(links.cpu(), between.cpu());
+}
+
+TEST(Links, AloneOnNodesRanksHaveThePricesBetweenThem) {
+  const Links between = parsed(golden("two_sites.links"), 8).subset(std::vector{0, 4});
+  const Links links = Links(2).withNodes(between);
+  EXPECT_EQ(links.price(0, 1), between.price(0, 1));
+  EXPECT_EQ(links.price(1, 0), between.price(1, 0));
+}
+
 TEST(LinkFile, TheHeaderAloneMeansSharedMemory) {
   const Links links = parsed(golden("minimal.links"), 4);
   EXPECT_TRUE(links.uniform());
