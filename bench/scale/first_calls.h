@@ -17,14 +17,14 @@ struct times {
 };
 enum { kTimes = sizeof(struct times) / sizeof(double) };
 
-static double now_s(void) {
+static inline double now_s(void) {
   struct timespec at;
   clock_gettime(CLOCK_MONOTONIC, &at);
   return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 
 /* A vector of ones that is as large as the largest size. */
-static float* ones(void) {
+static inline float* ones(void) {
   const size_t count = kBytes[kSizes - 1] / sizeof(float);
   float* values = (float*)malloc(kBytes[kSizes - 1]);
   size_t i;
@@ -34,14 +34,14 @@ static float* ones(void) {
 }
 
 /* Ends the program when a sum of ones over the ranks is wrong. */
-static void expect_sum(const float* sums, size_t bytes, int ranks) {
+static inline void expect_sum(const float* sums, size_t bytes, int ranks) {
   const size_t last = bytes / sizeof(float) - 1;
   if (sums[0] == (float)ranks && sums[last] == (float)ranks) return;
   fprintf(stderr, "%zu bytes: sums %g and %g of %d ones\n", bytes, sums[0], sums[last], ranks);
   exit(1);
 }
 
-static void print_times(const struct times* most) {
+static inline void print_times(const struct times* most) {
   printf(
       "{\"create_s\": %.6f, \"first_8_s\": %.6f, \"first_256K_s\": %.6f, \"first_4M_s\": %.6f, \"later_8_us\": %.2f}\n",
       most->create, most->first[0], most->first[1], most->first[2], most->later * 1e6);
