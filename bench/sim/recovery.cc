@@ -14,7 +14,7 @@ struct Message {
   double at_s;
   std::uint64_t number;
   int from, to;
-  std::shared_ptr<const AgreementView> view;
+  std::shared_ptr<const AgreementOutcome> outcome; ///< Of a rank that has not decided: its view alone.
   bool decides;
   bool operator>(const Message& other) const { return at_s != other.at_s ? at_s > other.at_s : number > other.number; }
 };
@@ -36,12 +36,22 @@ std::vector<int> chosen(const std::vector<int>& members, const std::vector<int>&
 
 class Meeting {
  public:
-  Meeting(const Network& network, const std::vector<int>& ranks, const std::vector<int>& gone, double each_stands_for)
-      : network_(network), ranks_(ranks), each_(each_stands_for), port_free_s_(ranks.size()), told_(ranks.size()) {
+  /// Each rank but one stands for so many.
+  Meeting(const Network& network, const std::vector<int>& ranks, const std::vector<int>& gone, Agreement::Manner manner,
+          double each_stands_for)
+      : network_(network),
+        ranks_(ranks),
+        manner_(manner),
+        each_(each_stands_for),
+        port_free_s_(ranks.size()),
+        untold_(ranks.size()),
+        told_(ranks.size()),
+        over_(ranks.size()) {
     const int size = static_cast<int>(ranks.size());
     for (int rank = 0; rank < size; ++rank) {
       gone_.push_back(std::find(gone.begin(), gone.end(), ranks[static_cast<std::size_t>(rank)]) != gone.end());
-      parts_.push_back(std::make_unique<Agreement>(rank, size, [](std::uint32_t wanted) { return wanted; }));
+      parts_.push_back(std::make_unique<Agreement>(
+          rank, size, [](std::uint32_t wanted) { return wanted; }, manner));
     }
   }
 
@@ -58,9 +68,10 @@ class Meeting {
       messages_.pop();
       if (isComplete()) break;
       now_s_ = message.at_s;
-      message.decides ? part(message.to).hearDecision(message.from, *message.view)
-                      : part(message.to).hear(message.from, *message.view);
+      Agreement& to = part(message.to);
+      message.decides ? to.hearDecision(message.from, *message.outcome) : to.hear(message.from, message.outcome->view);
       settle(message.to);
+      if (!message.decides && to.owesView(message.outcome->view)) tell(message.to, {message.from}, false);
     }
     cost_.time_s = now_s_;
     for (int rank = 0; rank < size; ++rank)
@@ -79,33 +90,48 @@ class Meeting {
 
   /// As Shrink::settle (lib/health/shrink.cc).
   void settle(int rank) {
-    if (part(rank).takeChanged()) tell(rank, part(rank).view(), false);
-    if (!part(rank).decision().has_value() || told_[static_cast<std::size_t>(rank)]) return;
-    told_[static_cast<std::size_t>(rank)] = true;
-    tell(rank, *part(rank).decision(), true);
+    const auto index = static_cast<std::size_t>(rank);
+    Agreement& agreement = part(rank);
+    if (agreement.takeChanged()) untold_[index] = true;
+    const bool decided = agreement.decision().has_value();
+    const bool decides = decided && !told_[index];
+    if (decides && untold_[index] && manner_ == Agreement::Manner::all) tell(rank, agreement.audience(), false);
+    if (decides) told_[index] = untold_[index] = true;
+    if (const std::vector<int> audience = agreement.audience(); untold_[index] && !audience.empty()) {
+      untold_[index] = false;
+      tell(rank, audience, decided);
+    }
+    if (!decided || !agreement.isComplete() || over_[index]) return;
+    over_[index] = true;
+    if (agreement.speaksForOthers()) tell(rank, agreement.audience(), true);
   }
 
-  void tell(int from, const AgreementView& view, bool decides) {
-    const auto copy = std::make_shared<const AgreementView>(view);
+  void tell(int from, const std::vector<int>& audience, bool decides) {
+    const Agreement& agreement = part(from);
+    const auto outcome = std::make_shared<const AgreementOutcome>(
+        decides ? AgreementOutcome{*agreement.decision(), agreement.agreed(), agreement.isComplete()}
+                : AgreementOutcome{agreement.view(), {}, false});
     double& free_s = port_free_s_[static_cast<std::size_t>(from)];
     free_s = std::max(free_s, now_s_);
-    for (int to = 0; to < static_cast<int>(ranks_.size()); ++to) {
-      if (to == from) continue;
+    for (const int to : audience) {
       const auto link =
           network_.link(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)], 1).price;
-      free_s += each_ * link.overhead_s;
+      free_s += (audience.size() > 1 ? each_ : 1) * link.overhead_s;
       cost_.messages += each_;
-      if (!isGone(to)) messages_.push({free_s + link.latency_s, number_++, from, to, copy, decides});
+      if (!isGone(to)) messages_.push({free_s + link.latency_s, number_++, from, to, outcome, decides});
     }
   }
 
   const Network& network_;
   const std::vector<int>& ranks_;
+  const Agreement::Manner manner_;
   const double each_;
   std::vector<bool> gone_;
   std::vector<std::unique_ptr<Agreement>> parts_;
   std::vector<double> port_free_s_;
-  std::vector<bool> told_; ///< By rank: it has told the others its decision.
+  std::vector<bool> untold_; ///< By rank: it has something to tell.
+  std::vector<bool> told_;   ///< By rank: it has told its decision.
+  std::vector<bool> over_;   ///< By rank: it waits for nobody any more.
   std::priority_queue<Message, std::vector<Message>, std::greater<>> messages_;
   std::uint64_t number_ = 0;
   double now_s_ = 0;
@@ -118,8 +144,11 @@ AgreementCost agree(const Network& network, const std::vector<int>& members, con
   const std::vector<int> ranks = chosen(members, gone);
   const double peers = static_cast<double>(members.size()) - 1;
   const double each = ranks.size() < 2 ? 1 : peers / (static_cast<double>(ranks.size()) - 1);
-  AgreementCost cost = Meeting(network, ranks, gone, each).run();
-  cost.messages *= static_cast<double>(members.size()) / static_cast<double>(ranks.size());
+  const Agreement::Manner manner = Agreement::mannerOf(static_cast<int>(members.size()));
+  AgreementCost cost = Meeting(network, ranks, gone, manner, each).run();
+  // Where one rank speaks for all, the others' messages are those of all other ranks already.
+  if (manner == Agreement::Manner::all)
+    cost.messages *= static_cast<double>(members.size()) / static_cast<double>(ranks.size());
   return cost;
 }
 

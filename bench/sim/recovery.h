@@ -16,7 +16,7 @@ struct AgreementCost {
 };
 
 /// `members`: world ranks of the communicator; `gone`: those that have died. Up to kAgreeing ranks exchange every
-/// message; of more, so many do, and each message then stands for as many as a rank has peers for one of theirs.
+/// message; of more, so many do, and each message then stands for those of others.
 [[nodiscard]] AgreementCost agree(const Network& network, const std::vector<int>& members,
                                   const std::vector<int>& gone);
 inline constexpr int kAgreeing = 32;

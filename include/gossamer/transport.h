@@ -63,7 +63,8 @@ struct PathUse {
   std::uint64_t resent_bytes = 0; ///< Bytes that were sent again, because packets were lost.
 };
 
-enum class LinkState { connecting, ready, failed };
+/// Idle: prepare() was called, and nobody has needed the link yet.
+enum class LinkState { idle, connecting, ready, failed };
 
 class Transport {
  public:
@@ -80,11 +81,15 @@ class Transport {
   [[nodiscard]] virtual bool reaches(std::string_view address) const = 0;
   /// Begins to connect to `peer`; both ends call it. Never blocks: progress() completes it, link() tells.
   virtual Status connect(int peer, std::string_view address) = 0;
+  /// As connect(), but the link may be made at its first use: when this end sends over it, or the peer's does. Both
+  /// ends call one of the two. A peer that cannot be reached then is reported as lost.
+  virtual Status prepare(int peer, std::string_view address) { return connect(peer, address); }
   [[nodiscard]] virtual LinkState link(int peer) const = 0;
   /// Why link(peer) is failed; ok while it is not.
   [[nodiscard]] virtual Status linkError(int peer) const = 0;
 
-  /// Returns true when the operation is already complete: then onSent is never called. The link must be ready.
+  /// Returns true when the operation is already complete: then onSent is never called. The link must be ready, or
+  /// prepared.
   virtual bool send(SendOperation& operation) = 0;
   virtual void recv(RecvOperation& operation) = 0;
   /// After cancel() returns the transport neither touches the operation or its buffers nor calls it. A message that is

@@ -11,13 +11,14 @@
 
 namespace goss {
 
-/// How a transport knows that a peer is lost. The other ranks may go on without a peer that has departed or ended. A
-/// silent peer may itself go on, on the other side of a cut. A loss that neither the peer nor its host has told is
-/// silence.
+/// How a transport knows that a peer is lost. The other ranks may go on without a peer that has departed or ended, or
+/// is absent. A silent peer may itself go on, on the other side of a cut. A loss that neither the peer nor its host has
+/// told is silence.
 enum class PeerLoss {
   departed, ///< The peer said goodbye before it closed: not a failure by itself.
   ended,    ///< The peer's host shows that its process has ended, or refuses calls at the port where it listened.
   silent,   ///< The link to the peer broke, or either end gave it up, and the peer was not reached again in time.
+  absent,   ///< The peer has departed or ended: its host refuses the first call, so that it could not say goodbye.
 };
 
 class TransportListener {

@@ -64,7 +64,7 @@ Communicator::~Communicator() {
   operations_.blockedCalls().close(lock);
   operations_.freeHandedOut();
   windows_.closeAllOnLoop();
-  world_->unregisterOnLoop(context_, shrink_.agreement().goesOn());
+  world_->unregisterOnLoop(context_, shrink_.agreement().goesOn(), shrink_.agreement().lastWords());
 }
 
 std::string Communicator::transportName(int rank) const {
@@ -146,6 +146,7 @@ void Communicator::handleControl(int rank, const ControlMessage& message) {
       detector_.reply(rank);
       break;
     case ControlMessage::Type::reply: // Only the detector uses its contents.
+    case ControlMessage::Type::ended: // Of no communicator.
       break;
     case ControlMessage::Type::history:
       mismatches_.handle(rank, message);

@@ -18,6 +18,16 @@ bool has(const std::vector<std::uint64_t>& bits, int rank) {
   return ((bits[static_cast<std::size_t>(rank / kBits)] >> (rank % kBits)) & 1u) != 0;
 }
 
+void set(std::vector<std::uint64_t>& bits, int rank) {
+  bits[static_cast<std::size_t>(rank / kBits)] |= std::uint64_t{1} << (rank % kBits);
+}
+
+/// Whether no bit beyond the last rank is set.
+bool isWithin(const std::vector<std::uint64_t>& bits, int size) {
+  const int rest = size % kBits;
+  return rest == 0 || (bits.back() >> rest) == 0;
+}
+
 void clear(std::vector<std::uint64_t>& bits, int rank) {
   bits[static_cast<std::size_t>(rank / kBits)] &= ~(std::uint64_t{1} << (rank % kBits));
 }
@@ -51,7 +61,7 @@ void AgreementView::accuse(int accuser, int rank, bool ended, int size) {
   Accused& entry = accused[rank];
   entry.from.resize(wordsFor(size));
   entry.ended = entry.ended || ended;
-  entry.from[static_cast<std::size_t>(accuser / kBits)] |= std::uint64_t{1} << (accuser % kBits);
+  set(entry.from, accuser);
 }
 
 std::string AgreementView::encode() const {
@@ -81,14 +91,44 @@ Result<AgreementView> AgreementView::decode(std::string_view bytes, int size) {
     entry.from.resize(wordsFor(size));
     for (std::uint64_t& word : entry.from)
       word = reader.integer<std::uint64_t>();
-    // Clears bits beyond the last rank.
-    const int rest = size % kBits;
-    sound = rest == 0 || (entry.from.back() >> rest) == 0;
+    sound = isWithin(entry.from, size);
   }
   if (!sound || !reader.complete() || view.accused.size() != count) {
     return Status::error(GOSS_ERR_PROTOCOL, "a malformed view of who is gone");
   }
   return view;
+}
+
+std::string AgreementOutcome::encode() const {
+  std::vector<std::uint64_t> words(wordsFor(static_cast<int>(agreed.size())));
+  for (std::size_t rank = 0; rank < agreed.size(); ++rank)
+    if (agreed[rank]) set(words, static_cast<int>(rank));
+  base::WireWriter writer;
+  writer.integer(static_cast<std::uint8_t>(over ? 1 : 0));
+  for (const std::uint64_t word : words)
+    writer.integer(word);
+  return writer.take() + view.encode();
+}
+
+std::size_t AgreementOutcome::overhead(int size) { return 1 + sizeof(std::uint64_t) * wordsFor(size); }
+
+Result<AgreementOutcome> AgreementOutcome::decode(std::string_view bytes, int size) {
+  const std::size_t head = std::min(overhead(size), bytes.size());
+  base::WireReader reader(bytes.substr(0, head));
+  AgreementOutcome outcome;
+  const auto over = reader.integer<std::uint8_t>();
+  outcome.over = over == 1;
+  std::vector<std::uint64_t> words(wordsFor(size));
+  for (std::uint64_t& word : words)
+    word = reader.integer<std::uint64_t>();
+  if (over > 1 || !isWithin(words, size) || !reader.complete())
+    return Status::error(GOSS_ERR_PROTOCOL, "a malformed decision on who is gone");
+  for (int rank = 0; rank < size; ++rank)
+    outcome.agreed.push_back(has(words, rank));
+  Result<AgreementView> view = AgreementView::decode(bytes.substr(head), size);
+  if (!view.isOk()) return view.status();
+  outcome.view = view.take();
+  return outcome;
 }
 
 std::vector<int> remainingRanks(const AgreementView& view, int size) {
@@ -132,15 +172,17 @@ bool hasQuorum(const std::vector<bool>& agreed, const std::vector<bool>& ended) 
   return elsewhere == 0 || 2 * here > agreed.size() || (2 * here == agreed.size() && agreed[0]);
 }
 
-Agreement::Agreement(int self, int size, Reserve reserve)
+Agreement::Agreement(int self, int size, Reserve reserve, Manner manner)
     : self_(self),
       size_(size),
       reserve_(std::move(reserve)),
+      manner_(manner),
       has_told_(static_cast<std::size_t>(size), false),
       remains_(has_told_),
       left_out_(has_told_),
       lost_(has_told_),
-      ended_(has_told_) {
+      ended_(has_told_),
+      over_(has_told_) {
   view_.context = reserved_ = reserve_(0);
   settle();
   decideIfAgreed();
@@ -149,6 +191,10 @@ Agreement::Agreement(int self, int size, Reserve reserve)
 void Agreement::accuse(int rank, bool ended) {
   if (rank == self_) return;
   lose(rank, ended);
+  // Who has ended can accuse nobody, so that the number of its accusers does not matter; a view that hundreds of ranks
+  // accuse it in one by one would be told hundreds of times.
+  const auto known = view_.accused.find(rank);
+  if (ended && !remains_[static_cast<std::size_t>(rank)] && known != view_.accused.end() && known->second.ended) return;
   AgreementView found;
   found.context = view_.context;
   found.accuse(self_, rank, ended, size_);
@@ -156,6 +202,7 @@ void Agreement::accuse(int rank, bool ended) {
 }
 
 void Agreement::lose(int rank, bool ended) {
+  changed_ = changed_ || (decision_.has_value() && speaker() == rank); // Another is to be told the decision.
   lost_[static_cast<std::size_t>(rank)] = true;
   if (ended) ended_[static_cast<std::size_t>(rank)] = true;
 }
@@ -178,11 +225,20 @@ void Agreement::hear(int from, const AgreementView& theirs) {
   learn(theirs);
 }
 
-void Agreement::hearDecision(int from, const AgreementView& decision) {
-  told_decisions_[from] = decision;
-  if (decision_.has_value() || left_out_[static_cast<std::size_t>(from)]) return;
-  decision_ = decision;
-  noteRemaining(decision);
+void Agreement::hearDecision(int from, const AgreementOutcome& outcome) {
+  const bool was_spoken_for = isSpokenFor();
+  told_decisions_[from] = outcome.view;
+  for (int rank = 0; rank < static_cast<int>(outcome.agreed.size()); ++rank)
+    if (rank != self_ && outcome.agreed[static_cast<std::size_t>(rank)])
+      told_decisions_.try_emplace(rank, outcome.view);
+  if (outcome.over) over_[static_cast<std::size_t>(from)] = true;
+  if (decision_.has_value()) return;
+  if (left_out_[static_cast<std::size_t>(from)]) {
+    changed_ = changed_ || was_spoken_for != isSpokenFor();
+    return;
+  }
+  decision_ = outcome.view;
+  noteRemaining(outcome.view);
 }
 
 bool Agreement::takeChanged() { return std::exchange(changed_, false); }
@@ -191,6 +247,57 @@ void Agreement::noteRemaining(const AgreementView& view) {
   remains_.assign(remains_.size(), false);
   for (const int rank : remainingRanks(view, size_))
     remains_[static_cast<std::size_t>(rank)] = true;
+}
+
+/// The lowest rank that remains and is not lost.
+int Agreement::speaker() const {
+  for (int rank = 0; rank < size_; ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    if (remains_[index] && (rank == self_ || !lost_[index])) return rank;
+  }
+  return -1;
+}
+
+/// A rank that is left out speaks for itself, because those that remain may not know what it knows; so does one that
+/// cannot adopt the speaker's decision.
+bool Agreement::isSpokenFor() const {
+  if (manner_ != Manner::speaker || !remains_[static_cast<std::size_t>(self_)]) return false;
+  const int first = speaker();
+  return first != self_ && (decision_.has_value() || !told_decisions_.contains(first));
+}
+
+bool Agreement::hasHeardAll() const {
+  for (int rank = 0; rank < size_; ++rank)
+    if (rank != self_ && remains_[static_cast<std::size_t>(rank)] && !told_.contains(rank)) return false;
+  return true;
+}
+
+std::vector<int> Agreement::others() const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < size_; ++rank)
+    if (rank != self_) ranks.push_back(rank);
+  return ranks;
+}
+
+bool Agreement::speaksForOthers() const {
+  return manner_ == Manner::speaker && remains_[static_cast<std::size_t>(self_)] && speaker() == self_;
+}
+
+std::vector<int> Agreement::audience() const {
+  if (isSpokenFor()) return {speaker()};
+  const bool waits = speaksForOthers() && !decision_.has_value() && !hasHeardAll();
+  return waits ? std::vector<int>() : others();
+}
+
+bool Agreement::owesView(const AgreementView& theirs) const {
+  return manner_ == Manner::speaker && !decision_.has_value() && theirs != view_ && !audience().empty();
+}
+
+std::vector<int> Agreement::asked() const {
+  if (!isSpokenFor()) return awaited();
+  const int first = speaker();
+  // After its last word the speaker has nothing to add about those that this rank still waits for.
+  return decision_.has_value() && over_[static_cast<std::size_t>(first)] ? awaited() : std::vector<int>{first};
 }
 
 bool Agreement::isAwaited(int rank) const {
@@ -234,6 +341,22 @@ bool Agreement::goesOn() const {
   return hasQuorum(agreed(), ended);
 }
 
+/// An accusation that was needless when its rank was lost is needed when a view lets that rank remain.
+void Agreement::accuseTheLost() {
+  for (bool more = true; more;) {
+    more = false;
+    noteRemaining(view_);
+    for (int rank = 0; rank < size_; ++rank) {
+      const auto index = static_cast<std::size_t>(rank);
+      if (rank == self_ || !lost_[index] || !remains_[index]) continue;
+      const auto known = view_.accused.find(rank);
+      if (known != view_.accused.end() && has(known->second.from, self_)) continue;
+      view_.accuse(self_, rank, ended_[index], size_);
+      more = changed_ = true;
+    }
+  }
+}
+
 /// The view is new, or has grown. Whatever this rank sends, it has reserved.
 void Agreement::settle() {
   if (view_.context != reserved_) {
@@ -241,7 +364,7 @@ void Agreement::settle() {
     changed_ = changed_ || free != view_.context;
     view_.context = reserved_ = free;
   }
-  noteRemaining(view_);
+  accuseTheLost();
   for (std::size_t rank = 0; rank < remains_.size(); ++rank)
     if (!remains_[rank]) left_out_[rank] = true;
   for (const auto& [rank, told] : told_)

@@ -16,6 +16,9 @@ constexpr milliseconds kProbeInterval(500);
 /// This long before its deadline an operation probes once more, so that the error's statements about other ranks are
 /// true.
 constexpr milliseconds kLastProbe(100);
+/// From this long before its deadline a collective asks all other ranks whether they have called it, also those to
+/// which this rank has no link yet.
+constexpr milliseconds kAsksAll(1000);
 /// A rank that has not answered a probe of at least this age counts as silent.
 constexpr milliseconds kSilence(150);
 /// A rank that owes so many answers is not probed again, so that probes do not fill a slow link.
@@ -42,7 +45,12 @@ void FailureDetector::probe(Operation& operation, TimePoint now) {
   ControlMessage probe = peers_.message(ControlMessage::Type::probe);
   probe.operation = operation.sequence;
   if (operation.envelope() != nullptr) probe.signature = *operation.envelope();
+  const std::vector<int> awaited = operation.waitingForRanks();
+  const bool asks_all = operation.deadline() - now <= kAsksAll;
   for (const int rank : concernedRanks(operation)) {
+    // Others watch a rank to which this one has no link, and tell of its end.
+    const bool matters = asks_all || std::ranges::find(awaited, rank) != awaited.end();
+    if (!matters && peers_.mesh.isIdle(peers_.group.worldRank(rank))) continue;
     if (giveUpIfSilent(rank, now)) continue;
     PeerProgress& progress = progress_[static_cast<std::size_t>(rank)];
     // Any number of messages from one rank probe it once.
@@ -114,7 +122,10 @@ std::vector<int> FailureDetector::silentRanks(const Operation& operation, TimePo
   std::vector<int> silent = concernedRanks(operation);
   std::erase_if(silent, [&](int rank) GOSS_ON_LOOP {
     const TimePoint probed = progressOf(rank).probed;
-    return probed == TimePoint{} || now - probed < kSilence;
+    const int peer = peers_.group.worldRank(rank);
+    if (probed == TimePoint{} || now - probed < kSilence) return true;
+    // A link that is being made may need its time, unless the process stands still.
+    return !peers_.mesh.isUp(peer) && peers_.mesh.linkStatus(peer).isOk() && rules_.is_seen_to_run(peer);
   });
   return silent;
 }

@@ -21,7 +21,7 @@ ControlMessage FailurePropagator::abortMessage() const {
 
 void FailurePropagator::tellOthers() {
   const Status& failure = operations_.asyncError();
-  peers_.send(peers_.group.others(), abortMessage());
+  peers_.spread(abortMessage());
   const bool gone = failure.kind() == GOSS_ERR_TIMEOUT || failure.kind() == GOSS_ERR_PEER_LOST;
   flush_control_(gone ? failure.peer() : -1);
 }

@@ -34,6 +34,12 @@ struct Peers {
     for (const int rank : ranks)
       send(rank, message);
   }
+  /// Sends what all ranks must hear, and each of them passes on when it hears it first. Ranks to which this one has no
+  /// link hear it from others, for most: Mesh::passNews() says which links are made for it.
+  void spread(const ControlMessage& message) const GOSS_ON_LOOP {
+    for (const int rank : group.others())
+      if (!mesh.isIdle(group.worldRank(rank)) || Mesh::passNews(group.rank(), rank, group.size())) send(rank, message);
+  }
   /// Forward to the mesh's functions of the same names.
   [[nodiscard]] bool isLost(int rank) const GOSS_ON_LOOP { return mesh.isLost(group.worldRank(rank)); }
   [[nodiscard]] bool hasEnded(int rank) const GOSS_ON_LOOP { return mesh.hasEnded(group.worldRank(rank)); }

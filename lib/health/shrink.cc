@@ -16,10 +16,17 @@ namespace {
 /// Shrink::remind() sends in at least every so many-th of its calls.
 constexpr unsigned kMaxPause = 4;
 
+std::vector<int> ranksOf(const std::vector<bool>& flags) {
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < flags.size(); ++rank)
+    if (flags[rank]) ranks.push_back(static_cast<int>(rank));
+  return ranks;
+}
+
 } // namespace
 
 Shrink::Shrink(const Peers& peers, const base::Log& log, Hooks hooks)
-    : peers_(peers), log_(log), hooks_(std::move(hooks)) {}
+    : peers_(peers), log_(log), hooks_(std::move(hooks)), manner_(Agreement::mannerOf(peers.group.size())) {}
 
 bool Shrink::isBound() const {
   const auto last = decisions_.find(attempt_ - 1);
@@ -33,7 +40,7 @@ void Shrink::makeAgreement() {
     if (number != wanted) ++raised;
     return number;
   };
-  agreement_ = std::make_unique<Agreement>(peers_.group.rank(), peers_.group.size(), reserve);
+  agreement_ = std::make_unique<Agreement>(peers_.group.rank(), peers_.group.size(), reserve, manner_);
   for (const auto& [rank, view] : early_views_)
     agreement_->hear(rank, view);
   for (const auto& [rank, decision] : early_decisions_)
@@ -57,14 +64,23 @@ void Shrink::settle() {
   const bool decides =
       agreement_->decision().has_value() && decisions_.try_emplace(attempt_, Decision{*agreement_->decision()}).second;
   const bool ends = agreement_->isComplete();
-  // Sends the last view too, because ranks that have not decided need it.
-  if (decides || ends || (untold_ && !hooks_.defer())) flush();
-  if (decides) tellDecision(peers_.group.others(), attempt_);
+  // Sends the last view too, because ranks that have not decided need it, unless they only wait for the decision.
+  if (decides && untold_ && manner_ == Agreement::Manner::all) tellView(peers_.group.others());
+  untold_ = untold_ || decides;
+  if (decides || ends || ((untold_ || !owed_.empty()) && !hooks_.defer())) flush();
   if (ends) endAttempt();
 }
 
 void Shrink::flush() {
-  if (std::exchange(untold_, false)) tellView(peers_.group.others());
+  if (agreement_ == nullptr) return;
+  std::set<int> owed = std::exchange(owed_, {});
+  const std::vector<int> audience = untold_ ? agreement_->audience() : std::vector<int>();
+  untold_ = untold_ && audience.empty();
+  owed.insert(audience.begin(), audience.end());
+  const std::vector<int> ranks(owed.begin(), owed.end());
+  // Where all tell all, nobody has to ask.
+  const Answer answer = manner_ == Agreement::Manner::speaker ? Answer::ifAwaited : Answer::none;
+  decisions_.contains(attempt_) ? tellDecision(ranks, attempt_, answer) : tellView(ranks);
 }
 
 void Shrink::endAttempt() {
@@ -73,32 +89,36 @@ void Shrink::endAttempt() {
   decision.is_made = !is_undecided;
   if (is_undecided) tellDecision(peers_.group.others(), attempt_);
   ++attempt_;
+  owed_.clear();
+  untold_ = false;
   decision.goes_on = agreement_->goesOn();
-  const std::vector<bool> agreed = agreement_->agreed();
-  for (int rank = 0; rank < peers_.group.size(); ++rank)
-    if (agreed[static_cast<std::size_t>(rank)]) decision.agreed.push_back(rank);
+  decision.agreed = agreement_->agreed();
+  // Those for whom this rank speaks learn who has agreed.
+  const bool last_word = !is_undecided && agreement_->speaksForOthers();
   agreement_.reset();
+  if (last_word) tellDecision(peers_.group.others(), attempt_ - 1);
   hooks_.end_call(Status::ok());
 }
 
-std::vector<int> Shrink::awaited() const { return agreement_ != nullptr ? agreement_->awaited() : std::vector<int>(); }
+std::vector<int> Shrink::awaited() const { return agreement_ != nullptr ? agreement_->asked() : std::vector<int>(); }
 
 void Shrink::remind() {
   ++reminders_;
   if (reminders_ % kMaxPause != 0 && !std::has_single_bit(reminders_)) return;
   if (decisions_.contains(attempt_)) {
-    tellDecision(awaited(), attempt_);
+    tellDecision(awaited(), attempt_, Answer::wanted);
   } else {
     tellView(awaited());
   }
 }
 
 void Shrink::tellView(const std::vector<int>& ranks) {
-  if (agreement_ == nullptr) return;
+  if (agreement_ == nullptr || ranks.empty()) return;
   ControlMessage message = peers_.message(ControlMessage::Type::view);
   message.operation = attempt_;
   message.text = agreement_->view().encode();
-  if (message.text.size() <= ControlMessage::kMaxTextBytes) return peers_.send(ranks, message);
+  if (message.text.size() + AgreementOutcome::overhead(peers_.group.size()) <= ControlMessage::kMaxTextBytes)
+    return peers_.send(ranks, message);
   hooks_.end_call(Status::error(
       GOSS_ERR_UNSUPPORTED,
       fmt::format("goss_comm_shrink: {} of {} ranks were lost, more than this version can agree on; start anew",
@@ -106,47 +126,76 @@ void Shrink::tellView(const std::vector<int>& ranks) {
       ErrorScope::communicator));
 }
 
-/// Does nothing when `attempt` goes on and this rank has not decided in it.
-void Shrink::tellDecision(const std::vector<int>& ranks, std::uint64_t attempt) {
-  const auto over = decisions_.find(attempt);
-  if (over == decisions_.end()) return;
-  const Decision& decision = over->second;
+/// Does nothing when `attempt` goes on and this rank has not decided in it. `answer`: whether each rank is to tell its
+/// own decision, although it may have told it before.
+void Shrink::tellDecision(const std::vector<int>& ranks, std::uint64_t attempt, Answer answer) {
+  if (!decisions_.contains(attempt) || ranks.empty()) return;
+  ControlMessage message = decisionMessage(attempt);
+  for (const int rank : ranks) {
+    const bool awaits = answer == Answer::ifAwaited && attempt == attempt_ && agreement_ && agreement_->isAwaited(rank);
+    message.culprit = awaits || answer == Answer::wanted ? peers_.group.worldRank(rank) : -1;
+    peers_.send(rank, message);
+  }
+}
+
+ControlMessage Shrink::decisionMessage(std::uint64_t attempt) const {
+  const Decision& decision = decisions_.at(attempt);
   ControlMessage message = peers_.message(decision.is_made ? ControlMessage::Type::agreed : ControlMessage::Type::view);
   message.operation = attempt;
   // Without a decision the message has no view; its type, view, tells that this rank does not go on.
-  if (decision.is_made) message.text = decision.view.encode();
-  peers_.send(ranks, message);
+  if (!decision.is_made) return message;
+  const bool over = attempt != attempt_ || agreement_ == nullptr;
+  message.text = AgreementOutcome{decision.view, over ? decision.agreed : agreement_->agreed(), over}.encode();
+  return message;
+}
+
+ControlMessage Shrink::lastWords() const {
+  const auto last =
+      std::find_if(decisions_.rbegin(), decisions_.rend(), [](const auto& one) { return one.second.is_made; });
+  return last == decisions_.rend() ? peers_.message(ControlMessage::Type::view) : decisionMessage(last->first);
 }
 
 void Shrink::handle(int rank, const ControlMessage& message) {
+  const bool left = message.text.empty();
+  const bool decided = !left && message.type == ControlMessage::Type::agreed;
+  const bool asks = !left && (!decided || message.culprit == peers_.group.worldRank(peers_.group.rank()));
+  // A rank that is ahead repeats its decision; a rank that is behind needs this rank's decision, unless it has left.
+  if (asks && message.operation <= attempt_) tellDecision({rank}, message.operation);
+  if (message.operation != attempt_) return;
+  hear(rank, message);
+  if (agreement_ != nullptr) settle();
+}
+
+/// Takes in a message of the current attempt.
+void Shrink::hear(int rank, const ControlMessage& message) {
   // No view: the sender has destroyed its communicator, after it went on (agreed) or not, or knows that it is left out.
   const bool left = message.text.empty();
-  const bool goes_on = left && message.type == ControlMessage::Type::agreed;
   const bool decided = !left && message.type == ControlMessage::Type::agreed;
-  if (message.operation != attempt_) {
-    // A rank that is ahead repeats its decision; a rank that is behind needs this rank's decision, unless it has left.
-    if (!decided && !left && message.operation < attempt_) tellDecision({rank}, message.operation);
+  const int size = peers_.group.size();
+  const auto refuse = [&](const Status& why) {
+    log_.warn(fmt::format("{} sent {}", peers_.group.nameOf(rank), why.text()));
+  };
+  if (decided) {
+    Result<AgreementOutcome> read = AgreementOutcome::decode(message.text, size);
+    if (!read.isOk()) return refuse(read.status());
+    if (agreement_ != nullptr) return agreement_->hearDecision(rank, read.value());
+    early_decisions_[rank] = read.take();
     return;
   }
   AgreementView view;
   if (left) {
-    view.accuse(rank, rank, !goes_on, peers_.group.size());
+    view.accuse(rank, rank, message.type != ControlMessage::Type::agreed, size);
   } else {
-    Result<AgreementView> read = AgreementView::decode(message.text, peers_.group.size());
-    if (!read.isOk()) return log_.warn(fmt::format("{} sent {}", peers_.group.nameOf(rank), read.status().text()));
+    Result<AgreementView> read = AgreementView::decode(message.text, size);
+    if (!read.isOk()) return refuse(read.status());
     view = read.take();
   }
   if (agreement_ == nullptr) {
-    (decided ? early_decisions_ : early_views_)[rank] = view;
+    early_views_[rank] = view;
     return;
   }
-  if (decided) {
-    agreement_->hearDecision(rank, view);
-  } else {
-    if (!left) tellDecision({rank}, attempt_); // Does nothing before there is a decision.
-    agreement_->hear(rank, view);
-  }
-  settle();
+  agreement_->hear(rank, view);
+  if (!left && agreement_->owesView(view)) owed_.insert(rank);
 }
 
 void Shrink::accuse(int rank) {
@@ -177,7 +226,7 @@ Result<Shrink::Survivors> Shrink::outcome() {
         GOSS_ERR_PEER_LOST,
         fmt::format("goss_comm_shrink: only ranks {} are in reach, and those that are silent may go on "
                     "elsewhere; more than half of {} must be in reach",
-                    fmt::join(decision.agreed, ", "), group.size()),
+                    fmt::join(ranksOf(decision.agreed), ", "), group.size()),
         ErrorScope::communicator);
   }
   if (decision.view.context > kMaxContext) {

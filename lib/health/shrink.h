@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "base/log.h"
@@ -45,7 +46,7 @@ class Shrink {
   /// Begins an attempt, or continues the unfinished one of an earlier call. Hooks::end_call may be called before this
   /// returns.
   void begin() GOSS_ON_LOOP;
-  /// The ranks that the attempt waits for; none between attempts.
+  /// The ranks that the attempt waits for, as Agreement::asked(); none between attempts.
   [[nodiscard]] std::vector<int> awaited() const GOSS_ON_LOOP;
   /// Tells the others what this rank's view has learnt since it was told last: see Hooks::defer.
   void flush() GOSS_ON_LOOP;
@@ -58,6 +59,9 @@ class Shrink {
   Result<Survivors> outcome() GOSS_ON_LOOP;
   /// Whether any attempt ended with this rank going on.
   [[nodiscard]] bool goesOn() const GOSS_ON_LOOP;
+  /// What tells this rank's decision in the last attempt that had one, also when the communicator is gone; of type
+  /// view: there was none.
+  [[nodiscard]] ControlMessage lastWords() const GOSS_ON_LOOP;
 
   /// Handles a message of type view or agreed.
   void handle(int rank, const ControlMessage& message) GOSS_ON_LOOP;
@@ -70,7 +74,7 @@ class Shrink {
     AgreementView view;
     bool is_made = true; ///< False: this rank's own view leaves it out, and nobody is left to tell it a decision.
     /// Set when no rank is awaited any more: the ranks that are known to have agreed, and whether this rank goes on.
-    std::vector<int> agreed{};
+    std::vector<bool> agreed{};
     bool goes_on = false;
     bool delivered = false; ///< outcome() has returned it.
   };
@@ -79,11 +83,15 @@ class Shrink {
   void settle() GOSS_ON_LOOP;
   void endAttempt() GOSS_ON_LOOP;
   void tellView(const std::vector<int>& ranks) GOSS_ON_LOOP;
-  void tellDecision(const std::vector<int>& ranks, std::uint64_t attempt) GOSS_ON_LOOP;
+  enum class Answer { none, ifAwaited, wanted };
+  void tellDecision(const std::vector<int>& ranks, std::uint64_t attempt, Answer answer = Answer::none) GOSS_ON_LOOP;
+  [[nodiscard]] ControlMessage decisionMessage(std::uint64_t attempt) const GOSS_ON_LOOP;
+  void hear(int rank, const ControlMessage& message) GOSS_ON_LOOP;
 
   const Peers peers_;
   const base::Log& log_;
   const Hooks hooks_;
+  const Agreement::Manner manner_;
   std::uint64_t attempt_ GOSS_GUARDED = 1;
   std::unique_ptr<Agreement> agreement_ GOSS_GUARDED; ///< Null until this rank calls.
   bool untold_ GOSS_GUARDED = false;                  ///< The others do not know this rank's view.
@@ -91,7 +99,8 @@ class Shrink {
   /// By rank: views that others sent in this attempt before this rank's call.
   std::map<int, AgreementView> early_views_ GOSS_GUARDED;
   /// By rank: decisions that others sent before this rank's call.
-  std::map<int, AgreementView> early_decisions_ GOSS_GUARDED;
+  std::map<int, AgreementOutcome> early_decisions_ GOSS_GUARDED;
+  std::set<int> owed_ GOSS_GUARDED; ///< Ranks to be told this rank's view beside Agreement::audience().
   std::map<std::uint64_t, Decision> decisions_ GOSS_GUARDED; ///< By attempt.
 };
 

@@ -28,7 +28,7 @@ Result<ControlMessage> ControlMessage::decode(std::string_view bytes) {
   message.kind = reader.integer<std::int32_t>();
   message.culprit = reader.integer<std::int32_t>();
   message.text = reader.text(kMaxBytes);
-  const bool known = message.type >= Type::abort && message.type <= Type::decision;
+  const bool known = message.type >= Type::abort && message.type <= Type::ended;
   const bool failure = message.kind <= 0 && message.kind >= GOSS_ERR_DEVICE;
   if (!reader.complete() || !known || !failure) {
     return Status::error(GOSS_ERR_PROTOCOL, "malformed control message");
@@ -101,7 +101,24 @@ void ControlChannel::sendOnLoop(int peer, const ControlMessage& message) {
   mesh_.postOnLoop({peer, kControlTag, signature.encode(), {bytes.begin(), bytes.end()}});
 }
 
-bool ControlChannel::flushedOnLoop(int except) { return mesh_.outbox().flushedOnLoop(kControlTag, except); }
+void ControlChannel::tellOfEndOnLoop(int peer) {
+  ControlMessage ended;
+  ended.type = ControlMessage::Type::ended;
+  ended.culprit = peer;
+  for (const int target : mesh_.newsTargets())
+    sendOnLoop(target, ended);
+}
+
+void ControlChannel::callOnLoop(int peer) {
+  if (!mesh_.isIdle(peer)) return;
+  ControlMessage call;
+  call.type = ControlMessage::Type::ended;
+  sendOnLoop(peer, call);
+}
+
+bool ControlChannel::flushedOnLoop(const std::set<int>& except) {
+  return mesh_.outbox().flushedOnLoop(kControlTag, except);
+}
 
 bool ControlChannel::drainOnLoop() {
   if (to_repost_.empty()) return false;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct ControlMessage {
     history = 6,  ///< `text`: envelopes of the sender's last calls, the first being `operation`; empty: it has left.
     report = 7,   ///< `text`: what calls took, for rank 0, in stretch `operation` (runner/plan_trials.h).
     decision = 8, ///< `text`: rank 0's decision on stretch `operation`.
+    ended = 9,    ///< Of no communicator: world rank `culprit` has ended, as its host says; -1: the sender lives.
   };
   static constexpr std::size_t kMaxBytes = 4096;
   static constexpr std::size_t kMaxTextBytes = kMaxBytes - (1 + 4 + 8 + sizeof(Envelope) + 4 + 4 + 4);
@@ -34,7 +36,7 @@ struct ControlMessage {
   std::uint64_t operation = 0; ///< Sequence number.
   Envelope signature{};        ///< probe: signature of the sender's operation.
   std::int32_t kind = 0;       ///< abort: goss_status.
-  /// abort: world rank to blame, or -1. reply: world rank that the replier waits for, or -1.
+  /// World rank, or -1. abort: to blame. reply: that the replier waits for. agreed: the receiver, if it is to answer.
   std::int32_t culprit = -1;
   std::string text; ///< abort: what happened, cut to fit.
 
@@ -53,10 +55,14 @@ class ControlChannel {
   void start() GOSS_ON_LOOP;
   /// Sends on a best-effort basis: a lost peer is skipped.
   void sendOnLoop(int peer, const ControlMessage& message) GOSS_ON_LOOP;
+  /// Passes on that a peer has ended, to ranks of this host that may have no link to it.
+  void tellOfEndOnLoop(int peer) GOSS_ON_LOOP;
+  /// Makes the link to `peer` if it is idle, which shows whether the peer still runs.
+  void callOnLoop(int peer) GOSS_ON_LOOP;
   /// Passes received messages to the handler; called after the transports progressed.
   bool drainOnLoop() GOSS_ON_LOOP;
-  /// Whether all messages were given to the transports, except those to `except` (-1: no exception).
-  bool flushedOnLoop(int except) GOSS_ON_LOOP;
+  /// Whether all messages were given to the transports, except those to the peers `except`.
+  bool flushedOnLoop(const std::set<int>& except) GOSS_ON_LOOP;
 
  private:
   class Receive;

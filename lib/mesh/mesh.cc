@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/wire.h"
 
@@ -71,6 +72,12 @@ Result<PeerCard> PeerCard::decode(std::string_view bytes) {
   return card;
 }
 
+void PeerCard::forgetAddresses() {
+  for (auto& [name, address] : addresses)
+    address = std::string();
+  trouble = std::string();
+}
+
 Mesh::Mesh(int self, int size, std::vector<std::unique_ptr<Transport>> transports)
     : self_(self), transports_(std::move(transports)) {
   by_peer_.resize(static_cast<std::size_t>(size), nullptr);
@@ -104,14 +111,40 @@ Status Mesh::open(PeerCard& card) {
   return last;
 }
 
+bool Mesh::passNews(int one, int other, int size) {
+  const auto forward = static_cast<unsigned>((other - one + size) % size);
+  return std::has_single_bit(forward) || std::has_single_bit(static_cast<unsigned>(size) - forward);
+}
+
+/// By peer: whether its link may be made at its first use. Both ends answer alike. Links between hosts are not:
+/// firewalls and routers may let only one end call, and the planner wants their round trips.
+std::vector<bool> Mesh::preparedPeers(const std::vector<PeerCard>& cards) {
+  std::vector<bool> prepared(cards.size(), false);
+  std::vector<int> here;
+  for (int rank = 0; rank < size(); ++rank)
+    if (cards[static_cast<std::size_t>(rank)].host == cards[static_cast<std::size_t>(self_)].host) here.push_back(rank);
+  if (here.size() <= kMaxAtStart) return prepared;
+  const int ranks = static_cast<int>(here.size());
+  const int own = static_cast<int>(std::find(here.begin(), here.end(), self_) - here.begin());
+  for (int place = 0; place < ranks; ++place) {
+    const int forward = (place - own + ranks) % ranks;
+    const int peer = here[static_cast<std::size_t>(place)];
+    prepared[static_cast<std::size_t>(peer)] = std::min(forward, ranks - forward) > kWatched;
+    if (place != own && passNews(own, place, ranks)) news_targets_.push_back(peer);
+  }
+  return prepared;
+}
+
 Status Mesh::connect(const std::vector<PeerCard>& cards) {
+  const std::vector<bool> prepared = preparedPeers(cards);
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == self_) continue;
     const auto index = static_cast<std::size_t>(peer);
     for (const auto& transport : transports_) {
       for (const auto& [name, address] : cards[index].addresses) {
         if (by_peer_[index] != nullptr || name != transport->name() || !transport->reaches(address)) continue;
-        if (Status status = transport->connect(peer, address); !status.isOk()) return status;
+        const Status status = prepared[index] ? transport->prepare(peer, address) : transport->connect(peer, address);
+        if (!status.isOk()) return status;
         use(*transport, peer);
       }
     }
@@ -120,6 +153,10 @@ Status Mesh::connect(const std::vector<PeerCard>& cards) {
                            ErrorScope::communicator, peer);
     }
   }
+  bool any_idle = false;
+  for (std::size_t peer = 0; peer < prepared.size(); ++peer)
+    any_idle = any_idle || (prepared[peer] && by_peer_[peer]->link(static_cast<int>(peer)) == LinkState::idle);
+  if (!any_idle) news_targets_.clear(); // The transport does not make links at their first use.
   return Status::ok();
 }
 
@@ -140,7 +177,7 @@ Result<bool> Mesh::connected() const {
     if (transport == nullptr) continue;
     const LinkState state = transport->link(peer);
     if (state == LinkState::failed) return transport->linkError(peer);
-    all = all && state == LinkState::ready;
+    all = all && state != LinkState::connecting;
   }
   return all;
 }
@@ -149,7 +186,7 @@ std::vector<int> Mesh::peersNotReady() const {
   std::vector<int> peers;
   for (int peer = 0; peer < size(); ++peer) {
     const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
-    if (transport != nullptr && transport->link(peer) != LinkState::ready) peers.push_back(peer);
+    if (transport != nullptr && transport->link(peer) == LinkState::connecting) peers.push_back(peer);
   }
   return peers;
 }

@@ -37,6 +37,8 @@ struct PeerCard {
 
   [[nodiscard]] std::string encode() const;
   static Result<PeerCard> decode(std::string_view bytes);
+  /// Keeps the transports' names alone of `addresses`, and nothing of `trouble`.
+  void forgetAddresses();
 };
 
 /// Forwards to the mesh; transports need their listener before the mesh, which owns them, exists.
@@ -67,10 +69,11 @@ class Mesh final : public TransportListener {
   /// invalidArgument, when a setting makes one of them impossible. The card then has no addresses, and must still be
   /// sent to the other ranks, which learn from it why this rank does not connect.
   Status open(PeerCard& card);
-  /// Picks a transport for each peer and begins to connect. Error: no common transport, naming peer, transports and why
-  /// the others could not be opened at either end.
+  /// Picks a transport for each peer and begins to connect. Of more than kMaxAtStart ranks on a host each connects to
+  /// kWatched neighbours on either side, in the order of ranks, and prepares the links to the others. Error: no common
+  /// transport, naming peer, transports and why the others could not be opened at either end.
   Status connect(const std::vector<PeerCard>& cards);
-  /// True when every link is ready; an error as soon as one has failed. Call progressOnLoop() in between.
+  /// True when no link is being made; an error as soon as one has failed. Call progressOnLoop() in between.
   Result<bool> connected() const;
   [[nodiscard]] std::vector<int> peersNotReady() const;
 
@@ -89,6 +92,16 @@ class Mesh final : public TransportListener {
   [[nodiscard]] bool isLost(int peer) const GOSS_ON_LOOP { return !lost_[static_cast<std::size_t>(peer)].isOk(); }
   /// Whether `peer` is lost and has departed or ended, so that it cannot go on without this rank.
   [[nodiscard]] bool hasEnded(int peer) const GOSS_ON_LOOP { return ended_[static_cast<std::size_t>(peer)]; }
+  /// Whether the link to `peer` is made at its first use, which has not come: this rank would not notice its death.
+  [[nodiscard]] bool isIdle(int peer) const GOSS_ON_LOOP {
+    const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
+    return transport != nullptr && transport->link(peer) == LinkState::idle;
+  }
+  /// World ranks of this host, to which this rank passes on news that all of them must hear, and so does each that
+  /// hears them: at the distances 1, 2, 4 and so on, both ways. Empty where no link is made at its first use.
+  [[nodiscard]] const std::vector<int>& newsTargets() const { return news_targets_; }
+  /// Whether ranks at these places in a circle of `size` pass news on to each other, as newsTargets() do.
+  [[nodiscard]] static bool passNews(int one, int other, int size);
   /// Whether the link works, which implies that linkStatus() is ok: a cheap check for the fast path.
   [[nodiscard]] bool isUp(int peer) const GOSS_ON_LOOP {
     const auto index = static_cast<std::size_t>(peer);
@@ -131,6 +144,10 @@ class Mesh final : public TransportListener {
 
  private:
   void use(Transport& transport, int peer);
+  [[nodiscard]] std::vector<bool> preparedPeers(const std::vector<PeerCard>& cards);
+
+  static constexpr std::size_t kMaxAtStart = 8;
+  static constexpr int kWatched = 2;
 
   const int self_;
   std::vector<std::unique_ptr<Transport>> transports_;
@@ -143,6 +160,7 @@ class Mesh final : public TransportListener {
   std::vector<bool> ended_ GOSS_GUARDED;  ///< By peer: see hasEnded().
   int windows_ GOSS_GUARDED = 0;          ///< Open ones.
   std::string trouble_;                   ///< PeerCard::trouble of this rank.
+  std::vector<int> news_targets_;
   PeerLostHandler on_peer_lost_;
   Outbox outbox_; ///< Declared last: it cancels at the transports.
 };

@@ -45,10 +45,17 @@ void Outbox::sweepOnLoop() {
   if (!sends_.empty()) std::erase_if(sends_, [](const auto& send) { return send->done; });
 }
 
-bool Outbox::flushedOnLoop(Tag tag, int except) {
+bool Outbox::flushedOnLoop(Tag tag, const std::set<int>& except) {
   sweepOnLoop();
   return std::all_of(sends_.begin(), sends_.end(),
-                     [&](const auto& send) { return send->tag != tag || send->peer == except; });
+                     [&](const auto& send) { return send->tag != tag || except.contains(send->peer); });
+}
+
+std::set<int> Outbox::peersWithoutLinkOnLoop() const {
+  std::set<int> peers;
+  for (const auto& send : sends_)
+    if (!send->done && send->transport.link(send->peer) != LinkState::ready) peers.insert(send->peer);
+  return peers;
 }
 
 } // namespace goss

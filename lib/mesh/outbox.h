@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "gossamer/message.h"
@@ -28,12 +29,14 @@ class Outbox {
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  /// Letters of a peer and tag leave in their order. The link must be ready.
+  /// Letters of a peer and tag leave in their order. The link must be ready, or prepared.
   void sendOnLoop(Transport& transport, Letter letter) GOSS_ON_LOOP;
   /// Frees what has left; called after the transports progressed.
   void sweepOnLoop() GOSS_ON_LOOP;
-  /// As sweepOnLoop(); returns whether all letters with `tag` have left, except those to `except` (-1: no exception).
-  bool flushedOnLoop(Tag tag, int except) GOSS_ON_LOOP;
+  /// As sweepOnLoop(); returns whether all letters with `tag` have left, except those to the peers `except`.
+  bool flushedOnLoop(Tag tag, const std::set<int>& except) GOSS_ON_LOOP;
+  /// Peers whose letters wait for their link.
+  [[nodiscard]] std::set<int> peersWithoutLinkOnLoop() const GOSS_ON_LOOP;
 
  private:
   class Send;

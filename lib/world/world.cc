@@ -61,6 +61,27 @@ bool areWideApart(const RoundTrips& round_trips, const std::vector<int>& ranks) 
   return false;
 }
 
+/// Answers the message of `peer` for a communicator that this rank, `self`, has destroyed.
+void answerFor(const ClosedCommunicator& closed, ControlChannel& control, int self, int peer,
+               const ControlMessage& message) GOSS_ON_LOOP {
+  ControlMessage left;
+  left.context = message.context;
+  if (message.type == ControlMessage::Type::history) {
+    left.type = ControlMessage::Type::history;
+    control.sendOnLoop(peer, left);
+  }
+  // No answer to a rank that has left, too, or has decided and wants none: two ranks would go on for ever.
+  const bool agrees = message.type == ControlMessage::Type::agreed;
+  const bool shrinks = message.type == ControlMessage::Type::view || (agrees && message.culprit == self);
+  if (!shrinks || message.text.empty()) return;
+  const ControlMessage& last_words = closed.last_words;
+  if (last_words.type == ControlMessage::Type::agreed && last_words.operation == message.operation)
+    control.sendOnLoop(peer, last_words);
+  left.type = closed.goes_on ? ControlMessage::Type::agreed : ControlMessage::Type::view;
+  left.operation = message.operation;
+  control.sendOnLoop(peer, left);
+}
+
 } // namespace
 
 World::World(const Config& config, const Launch& launch)
@@ -221,6 +242,8 @@ Status World::connect(const Launch& launch) {
   processors_ = shareOfProcessors(cards_, card.host);
   engine_.setOversubscribed(processors_.oversubscribed);
   Status linked = waitForLinks(*meeting.value());
+  for (PeerCard& one : cards_) // The transports have read them, and thousands of ranks take space.
+    one.forgetAddresses();
 
   // Every rank learns whether all links stand: no rank starts to work while another has already failed. Ranks that are
   // connected may have to relay for ranks that are not.
@@ -404,9 +427,9 @@ void World::registerOnLoop(std::uint32_t context, const Group& group, Communicat
   handleControlOnLoop(peer, message);
 }
 
-void World::unregisterOnLoop(std::uint32_t context, bool goes_on) {
+void World::unregisterOnLoop(std::uint32_t context, bool goes_on, ControlMessage last_words) {
   communicators_.erase(context);
-  closed_contexts_.emplace(context, goes_on);
+  closed_contexts_.emplace(context, ClosedCommunicator{goes_on, std::move(last_words)});
 }
 
 bool World::isSeenToRun(int rank) const {
@@ -417,7 +440,10 @@ bool World::isSeenToRun(int rank) const {
 
 void World::flushControlOnLoop(int except) {
   const auto deadline = platform::Deadline::after(kFlush);
-  while (!control_->flushedOnLoop(except) && !deadline.expired()) {
+  std::set<int> excepted{except};
+  for (const int peer : mesh_->outbox().peersWithoutLinkOnLoop()) // One that is stopped makes no link.
+    if (!isSeenToRun(peer)) excepted.insert(peer);
+  while (!control_->flushedOnLoop(excepted) && !deadline.expired()) {
     if (!mesh_->progressOnLoop()) ::sched_yield(); // The peers may need this processor to receive.
   }
 }
@@ -428,11 +454,15 @@ bool World::afterProgressOnLoop() {
   mesh_->outbox().sweepOnLoop();
   if (devices_->pollHeldOnLoop()) did = true;
   while (!lost_.empty()) {
-    const Loss loss = std::move(lost_.front());
+    Loss loss = std::move(lost_.front());
     lost_.pop_front();
+    if (loss.how == PeerLoss::absent && told_ended_.contains(loss.peer)) loss.how = PeerLoss::ended;
+    if (loss.how == PeerLoss::absent) absent_.emplace(loss.peer, loss.status);
+    if (loss.how == PeerLoss::ended) control_->tellOfEndOnLoop(loss.peer);
     for (const auto& [context, communicator] : communicators_) {
       const int rank = communicator.group->rankOfWorld(loss.peer);
-      if (rank >= 0) communicator.events->handlePeerLost(rank, loss.status, loss.how == PeerLoss::departed);
+      const bool fails = loss.how == PeerLoss::ended || loss.how == PeerLoss::silent;
+      if (rank >= 0) communicator.events->handlePeerLost(rank, loss.status, !fails);
     }
     did = true;
   }
@@ -440,6 +470,15 @@ bool World::afterProgressOnLoop() {
 }
 
 void World::handleControlOnLoop(int peer, const ControlMessage& message) {
+  if (message.type == ControlMessage::Type::ended) {
+    const int gone = message.culprit;
+    if (gone < 0 || gone >= size() || gone == rank() || !told_ended_.insert(gone).second) return;
+    // Nothing is believed that its system does not say, too: a rank without a link to it calls it.
+    control_->callOnLoop(gone);
+    if (const auto absent = absent_.extract(gone); !absent.empty())
+      lost_.push_back({gone, absent.mapped(), PeerLoss::ended});
+    return;
+  }
   const auto found = communicators_.find(message.context);
   if (found != communicators_.end()) {
     const int rank = found->second.group->rankOfWorld(peer);
@@ -449,22 +488,8 @@ void World::handleControlOnLoop(int peer, const ControlMessage& message) {
   if (message.type == ControlMessage::Type::abort && early_aborts_.size() < kMaxEarlyAborts) {
     early_aborts_.emplace(message.context, std::pair(peer, message));
   }
-  const bool shrinks = message.type == ControlMessage::Type::view || message.type == ControlMessage::Type::agreed;
-  const auto closed = closed_contexts_.find(message.context);
-  // No answer to a rank that says the same: two ranks would go on for ever.
-  if (shrinks && !message.text.empty() && closed != closed_contexts_.end()) {
-    ControlMessage left;
-    left.type = closed->second ? ControlMessage::Type::agreed : ControlMessage::Type::view;
-    left.context = message.context;
-    left.operation = message.operation;
-    control_->sendOnLoop(peer, left);
-  }
-  if (message.type == ControlMessage::Type::history && closed_contexts_.contains(message.context)) {
-    ControlMessage left;
-    left.type = ControlMessage::Type::history;
-    left.context = message.context;
-    control_->sendOnLoop(peer, left);
-  }
+  if (const auto closed = closed_contexts_.find(message.context); closed != closed_contexts_.end())
+    answerFor(closed->second, *control_, rank(), peer, message);
   if (message.type != ControlMessage::Type::probe) return;
   // This rank has not made that communicator yet, or has left it already; it is alive all the same.
   ControlMessage reply;

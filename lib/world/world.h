@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/log.h"
@@ -33,6 +34,12 @@
 #include "world/link_report.h"
 
 namespace goss {
+
+/// What a rank answers for a communicator that it has destroyed.
+struct ClosedCommunicator {
+  bool goes_on = false; ///< The communicator was shrunk, and this rank goes on with the rest.
+  ControlMessage last_words;
+};
 
 /// Thread-safe through its engine's lock. Lives until its last communicator is destroyed.
 class World : public std::enable_shared_from_this<World> {
@@ -90,8 +97,9 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] bool isSeenToRun(int rank) const GOSS_ON_LOOP;
   /// From now on `events`, of the communicator with this number and group, is told; perhaps at once.
   void registerOnLoop(std::uint32_t context, const Group& group, CommunicatorEvents& events) GOSS_ON_LOOP;
-  /// `goes_on`: the communicator was shrunk, and this rank goes on with the rest.
-  void unregisterOnLoop(std::uint32_t context, bool goes_on) GOSS_ON_LOOP;
+  /// `goes_on`: the communicator was shrunk, and this rank goes on with the rest. `last_words` are for ranks that still
+  /// shrink it, in the attempt that they name; of type view: there are none.
+  void unregisterOnLoop(std::uint32_t context, bool goes_on, ControlMessage last_words) GOSS_ON_LOOP;
   [[nodiscard]] ContextNumbers& contextsOnLoop() GOSS_ON_LOOP { return contexts_; }
 
  private:
@@ -138,8 +146,7 @@ class World : public std::enable_shared_from_this<World> {
   ContextNumbers contexts_ GOSS_GUARDED;
   /// Aborts of communicators that this rank has not made yet, by context: the sender and its message.
   std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_ GOSS_GUARDED;
-  /// By context of each communicator that this rank has destroyed: whether it was shrunk and this rank goes on.
-  std::map<std::uint32_t, bool> closed_contexts_ GOSS_GUARDED;
+  std::map<std::uint32_t, ClosedCommunicator> closed_contexts_ GOSS_GUARDED; ///< By context.
   std::map<void*, platform::SharedPages> lent_ GOSS_GUARDED; ///< By address; an entry without mapping: ordinary pages.
   std::map<void*, std::unique_ptr<DeviceBlock>> lent_on_devices_; ///< By address.
   struct Loss {
@@ -147,7 +154,9 @@ class World : public std::enable_shared_from_this<World> {
     Status status;
     PeerLoss how;
   };
-  std::deque<Loss> lost_ GOSS_GUARDED; ///< Peers whose loss was not reported to the communicators yet.
+  std::deque<Loss> lost_ GOSS_GUARDED;        ///< Peers whose loss was not reported to the communicators yet.
+  std::set<int> told_ended_ GOSS_GUARDED;     ///< World ranks of which other ranks have said that they ended.
+  std::map<int, Status> absent_ GOSS_GUARDED; ///< PeerLoss::absent, by world rank: why.
 
   /// Declared last: it joins before anything it uses is destroyed.
   std::unique_ptr<ProgressThread> progress_thread_ GOSS_GUARDED;

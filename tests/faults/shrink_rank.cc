@@ -1,13 +1,14 @@
 // One rank for the tests of goss_comm_shrink: reduces until something fails, shrinks, reduces, and so on.
 //
-//   shrink_rank COUNT SHRINKS [delay MS | suicide | absent | two | codec SPEC]
+//   shrink_rank COUNT SHRINKS [delay MS | suicide | absent | two | codec SPEC | until SIZE]
 //
 // A thread that is sent SIGUSR1 does nothing for three seconds, as one that gets no processor. The process
 // ends after SHRINKS successful shrinks. `delay`: sleeps before each shrink; `suicide`: dies instead of the first
 // one; `absent`: does not call it for a long time; `two`: two threads shrink two communicators at the same time;
-// `codec`: reduces compressed, and says "kept" when it could save the state of a codec that has failed. Lines on
-// standard output: "ready", then for each failure "failed STATUS TEXT", "shrunk SIZE RANK" and "reduced" or "wrong"
-// after a reduction over the new communicator; "refused STATUS TEXT" when the shrink fails; "done".
+// `until`: shrinks as often as it takes until SIZE ranks are left; `codec`: reduces compressed, and says "kept" when it
+// could save the state of a codec that has failed. Lines on standard output: "ready", then for each failure "failed
+// STATUS TEXT", "shrunk SIZE RANK" and "reduced" or "wrong" after a reduction over the new communicator; "refused
+// STATUS TEXT" when the shrink fails; "done".
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +31,7 @@ struct Rank {
   std::size_t count = 1;
   std::string manner;
   long delay_ms = 0;
+  long until = 0;
   const char* codec = nullptr;
   std::vector<float> send;
   std::vector<float> recv;
@@ -85,13 +87,15 @@ bool shrinkBoth(goss_comm_t& first, goss_comm_t& second) {
   return one && other;
 }
 
-void report(Rank& rank, goss_comm_t comm) {
+/// Returns the number of ranks that are left.
+int32_t report(Rank& rank, goss_comm_t comm) {
   int32_t size = 0;
   int32_t self = 0;
   goss_comm_size(comm, &size);
   goss_comm_rank(comm, &self);
   say("shrunk " + std::to_string(size) + " " + std::to_string(self));
   say(reducesRight(rank, comm) ? "reduced" : std::string("wrong ") + goss_last_error());
+  return size;
 }
 
 /// The state that a failed operation has left half changed must not reach a checkpoint.
@@ -111,9 +115,9 @@ int run(Rank& rank, int shrinks, goss_comm_t comm, goss_comm_t second) {
     if (rank.codec != nullptr && savesState(comm)) say("kept");
     prepareToShrink(rank);
     if (!(second != nullptr ? shrinkBoth(comm, second) : shrink(comm))) return 0;
-    report(rank, comm);
+    const int32_t left = report(rank, comm);
     if (second != nullptr) report(rank, second);
-    if (--shrinks == 0) break;
+    if (rank.until > 0 ? left <= rank.until : --shrinks == 0) break;
     i = 0;
   }
   goss_comm_destroy(comm);
@@ -139,7 +143,7 @@ int main(int argc, char** argv) {
   rank.count = std::strtoull(argv[1], nullptr, 10);
   if (argc > 3) rank.manner = argv[3];
   if (rank.manner == "codec") rank.codec = argv[4];
-  if (argc > 4) rank.delay_ms = std::strtol(argv[4], nullptr, 10);
+  if (argc > 4) (rank.manner == "until" ? rank.until : rank.delay_ms) = std::strtol(argv[4], nullptr, 10);
   rank.send.assign(rank.count, 1.0F);
   rank.recv.resize(rank.count);
   goss_comm_t comm = nullptr;

@@ -30,19 +30,19 @@ class Shrink : public ::testing::TestWithParam<std::string> {
  protected:
   /// `manners`: of each rank; the last one also of those behind it.
   void start(std::size_t count, int shrinks, const std::vector<Manner>& manners = {{}},
-             const std::vector<std::string>& settings = {}) {
+             const std::vector<std::string>& settings = {}, int ranks = kRanks) {
     const std::string port = std::to_string(freePorts(1));
-    for (int rank = 0; rank < kRanks; ++rank) {
+    for (int rank = 0; rank < ranks; ++rank) {
       std::vector<std::string> command = {SHRINK_RANK, std::to_string(count), std::to_string(shrinks)};
       const Manner& manner = manners[std::min<std::size_t>(static_cast<std::size_t>(rank), manners.size() - 1)];
       command.insert(command.end(), manner.begin(), manner.end());
-      std::vector<std::string> environment = {"RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(kRanks),
+      std::vector<std::string> environment = {"RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(ranks),
                                               "MASTER_ADDR=127.0.0.1",        "MASTER_PORT=" + port,
                                               "GOSS_TRANSPORT=" + GetParam(), "GOSS_LOG=off"};
       environment.insert(environment.end(), settings.begin(), settings.end());
       ranks_.push_back(std::make_unique<ChildProcess>(command, environment));
     }
-    for (int rank = 0; rank < kRanks; ++rank)
+    for (int rank = 0; rank < ranks; ++rank)
       ASSERT_EQ(next(rank), "ready");
   }
 
@@ -54,6 +54,18 @@ class Shrink : public ::testing::TestWithParam<std::string> {
     for (std::size_t i = 0; i < survivors.size(); ++i) {
       EXPECT_THAT(next(survivors[i]), StartsWith("failed ")) << "rank " << survivors[i];
       EXPECT_EQ(next(survivors[i]), "shrunk " + std::to_string(size) + " " + std::to_string(i));
+      EXPECT_EQ(next(survivors[i]), "reduced") << "rank " << survivors[i];
+    }
+  }
+  /// As expectGoingOn(), perhaps after further shrinks: some may have died when the others had agreed already.
+  void expectToComeTo(const std::vector<int>& survivors) {
+    for (std::size_t i = 0; i < survivors.size(); ++i) {
+      const std::string end = "shrunk " + std::to_string(survivors.size()) + " " + std::to_string(i);
+      std::string line;
+      do {
+        line = next(survivors[i]);
+      } while (line != end && line != "nothing" && line != "done");
+      EXPECT_EQ(line, end) << "rank " << survivors[i];
       EXPECT_EQ(next(survivors[i]), "reduced") << "rank " << survivors[i];
     }
   }
@@ -98,6 +110,41 @@ TEST_P(Shrink, ADeathAmongCompressedCallsIsNamedAndSurvived) {
       EXPECT_EQ(next(survivors[i]), "shrunk 3 " + std::to_string(i)) << codec;
       EXPECT_EQ(next(survivors[i]), "reduced") << codec;
     }
+    expectDone(survivors);
+    ranks_.clear();
+  }
+}
+
+/// So many ranks that most have no link to those that die; and all that watch rank 6 die with it
+/// (docs/thread_model.md).
+TEST_P(Shrink, SixOfFourteenDieAtOnceAndThenOneStops) {
+  start(1U << 10, 0, {{"until", "7"}}, {"GOSS_SILENCE_MS=1000"}, 14);
+  if (HasFatalFailure()) return;
+  for (const int victim : {4, 5, 6, 7, 8, 11})
+    rank(victim).signal(SIGKILL);
+  std::vector<int> survivors = {0, 1, 2, 3, 9, 10, 12, 13};
+  expectToComeTo(survivors);
+  rank(10).signal(SIGSTOP);
+  std::erase(survivors, 10);
+  for (const int survivor : survivors) {
+    std::string line = next(survivor);
+    if (line == "ready") line = next(survivor); // The reductions went on for a while.
+    EXPECT_THAT(line, AllOf(StartsWith("failed "), HasSubstr("world rank 10")));
+  }
+  expectToComeTo(survivors);
+  expectDone(survivors);
+}
+
+/// Among so many, rank 0 speaks for all (docs/shrink.md): it dies when it is to speak, or is stopped.
+TEST_P(Shrink, ManyGoOnWithoutTheOneThatSpeaks) {
+  constexpr int kMany = 12;
+  for (const bool dies : {true, false}) {
+    start(1U << 10, 1, {dies ? Manner{"suicide"} : Manner{}, {}}, {"GOSS_SILENCE_MS=1000"}, kMany);
+    if (HasFatalFailure()) return;
+    if (!dies) rank(0).signal(SIGSTOP);
+    rank(5).signal(SIGKILL);
+    const std::vector<int> survivors = {1, 2, 3, 4, 6, 7, 8, 9, 10, 11};
+    expectGoingOn(survivors, kMany - 2);
     expectDone(survivors);
     ranks_.clear();
   }

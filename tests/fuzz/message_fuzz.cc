@@ -74,11 +74,24 @@ void tryView(std::string_view bytes, int ranks) {
   const std::vector<bool> none_ended(agreed.size(), false);
   require(!hasQuorum(agreed, none_ended) || !hasQuorum(others, none_ended));
   if (ranks < 2) return;
-  Agreement agreement(0, ranks, [](std::uint32_t least) { return least; });
-  agreement.hear(1, view);
-  agreement.hearDecision(ranks - 1, view);
-  for (const int rank : agreement.awaited())
-    require(rank > 0 && rank < ranks);
+  for (const auto manner : {Agreement::Manner::all, Agreement::Manner::speaker}) {
+    Agreement agreement(
+        0, ranks, [](std::uint32_t least) { return least; }, manner);
+    agreement.hear(1, view);
+    agreement.hearDecision(ranks - 1, {view, agreed, false});
+    for (const int rank : agreement.awaited())
+      require(rank > 0 && rank < ranks);
+    for (const int rank : agreement.audience())
+      require(rank > 0 && rank < ranks);
+  }
+}
+
+void tryOutcome(std::string_view bytes, int ranks) {
+  const auto decoded = AgreementOutcome::decode(bytes, ranks);
+  if (!decoded.isOk()) return;
+  const auto again = AgreementOutcome::decode(decoded.value().encode(), ranks);
+  require(again.isOk() && again.value() == decoded.value());
+  tryView(decoded.value().view.encode(), ranks);
 }
 
 void tryHistory(const ControlMessage& message) {
@@ -109,9 +122,8 @@ void tryControl(std::string_view bytes, int ranks) {
   const ControlMessage& message = decoded.value();
   if (message.text.size() <= ControlMessage::kMaxTextBytes) require(message.encode() == bytes);
   require(!Signature::decode(message.signature).describe().empty());
-  if (message.type == ControlMessage::Type::view || message.type == ControlMessage::Type::agreed) {
-    tryView(message.text, ranks);
-  }
+  if (message.type == ControlMessage::Type::view) tryView(message.text, ranks);
+  if (message.type == ControlMessage::Type::agreed) tryOutcome(message.text, ranks);
   if (message.type == ControlMessage::Type::history) tryHistory(message);
   if (message.type == ControlMessage::Type::decision) tryRates(message.text, ranks);
 }

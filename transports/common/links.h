@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,20 @@ class Links {
   void add(Arguments&&... arguments) {
     links_.push_back(std::make_unique<Link>(static_cast<int>(links_.size()), std::forward<Arguments>(arguments)...));
   }
-  [[nodiscard]] Link& at(int peer) { return *links_[static_cast<std::size_t>(peer)]; }
+  /// Adds the links of `peers` peers, each made of `argument` and deferred(), when the first of them is needed: a
+  /// transport that reaches no peer needs none.
+  template <typename Argument>
+  void addWhenNeeded(int peers, Argument argument) {
+    add_ = [this, peers, argument] {
+      for (int peer = 0; peer < peers; ++peer)
+        add(argument, deferred_);
+    };
+  }
+  [[nodiscard]] Link& at(int peer) {
+    if (links_.empty()) add_();
+    return *links_[static_cast<std::size_t>(peer)];
+  }
+  /// Not before a link was needed.
   [[nodiscard]] const Link& at(int peer) const { return *links_[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] std::size_t size() const { return links_.size(); }
   [[nodiscard]] auto begin() const { return links_.begin(); }
@@ -58,9 +72,12 @@ class Links {
     for (auto& link : links_)
       link->discard(mask, value);
   }
-  [[nodiscard]] PeerStatistics statistics(int peer) const { return at(peer).matcher().statistics(); }
+  [[nodiscard]] bool areNeeded() const { return !links_.empty(); }
+  [[nodiscard]] PeerStatistics statistics(int peer) const {
+    return areNeeded() ? at(peer).matcher().statistics() : PeerStatistics();
+  }
   [[nodiscard]] bool peek(int peer, Tag mask, Tag value, Arrived& found) const {
-    return at(peer).matcher().peek(mask, value, found);
+    return areNeeded() && at(peer).matcher().peek(mask, value, found);
   }
 
   /// Completes operations that failed when they were posted; called out of progress(). Returns whether there was one.
@@ -73,6 +90,7 @@ class Links {
  private:
   Deferred deferred_;
   std::vector<std::unique_ptr<Link>> links_; ///< By peer.
+  std::function<void()> add_;                ///< Of addWhenNeeded().
 };
 
 } // namespace goss::transports

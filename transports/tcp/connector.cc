@@ -34,7 +34,6 @@ Checks checksOf(const std::string& setting) {
 
 Connector::Connector(const Surroundings& surroundings, std::uint64_t first_token)
     : with_(surroundings),
-      ways_(static_cast<std::size_t>(with_.context.size)),
       acceptor_(with_.context, with_.log, with_.poller, first_token),
       relay_search_(
           with_.context, with_.poller, with_.next_token, [this](int rank) { return candidate(rank); },
@@ -96,7 +95,7 @@ bool Connector::reaches(std::string_view address) const {
   return decoded.isOk() && !tcp::reachOf(address_, {}, decoded.value().address, {}).sockets.empty();
 }
 
-Status Connector::connect(int peer, std::string_view address) {
+Status Connector::learn(int peer, std::string_view address) {
   Link& link = with_.links.at(peer);
   const auto decoded = decode(address);
   const Reach reach = decoded.isOk() ? reachOf(peer, decoded.value().address) : Reach();
@@ -105,17 +104,50 @@ Status Connector::connect(int peer, std::string_view address) {
         peer, decoded.isOk() ? "TCP addresses that this host cannot reach" : "an address that is no TCP address"));
     return link.error();
   }
-  link.setWanted();
-  way(peer) = {decoded.value().identity, reach, Deadline::after(patience_.call_back),
-               Deadline::after(patience_.seek_relay)};
+  way(peer).identity = decoded.value().identity;
+  way(peer).reach = reach;
   way(peer).resumable = isResumable(decoded.value().address);
   way(peer).checked = isChecked(address_, decoded.value().address);
-  accept_deadline_ = Deadline::after(milliseconds(with_.context.config->bootstrap_timeout_ms));
+  way(peer).called = Deadline::after(milliseconds(with_.context.config->bootstrap_timeout_ms));
+  return Status::ok();
+}
+
+Status Connector::connect(int peer, std::string_view address) {
+  if (Status learned = learn(peer, address); !learned.isOk()) return learned;
+  Link& link = with_.links.at(peer);
+  link.setWanted();
+  way(peer).call_back = Deadline::after(patience_.call_back);
+  way(peer).seek_relay = Deadline::after(patience_.seek_relay);
   noteProgress();
   next_tick_ = Deadline::after(kLateTick);
   busy_wait_until_ = Deadline::after(kMaxBusyWait);
   if (!link.connections().isBegun() && (peer < with_.context.self || way(peer).call_back.expired())) dial(peer);
   return Status::ok();
+}
+
+Status Connector::prepare(int peer, std::string_view address) {
+  if (Status learned = learn(peer, address); !learned.isOk()) return learned;
+  with_.links.at(peer).setWanted(true);
+  return Status::ok();
+}
+
+void Connector::begin(int peer) {
+  with_.links.at(peer).begin();
+  way(peer).called = Deadline::after(milliseconds(with_.context.config->bootstrap_timeout_ms));
+}
+
+void Connector::want(int peer) {
+  if (with_.links.at(peer).state() != LinkState::idle) return;
+  begin(peer);
+  way(peer).queued = true;
+  to_call_.push_back(peer);
+  has_wanted_ = true;
+}
+
+void Connector::callWanted() {
+  has_wanted_ = false;
+  startCalls();
+  dropDialers(); // On one host a call is refused at once.
 }
 
 Dialer::Target Connector::target(int peer) const {
@@ -156,6 +188,10 @@ Dialer* Connector::makeDialer(int peer) {
   if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, kMaxPayloadConnections));
   called.hello.connections = static_cast<std::uint16_t>(called.connections);
   called.hello.checked = way(peer).checked;
+  if (with_.links.at(peer).isOnUse()) {
+    called.refusing_host = called.addresses.front();
+    called.persists = true;
+  }
   if (way(peer).resumable) {
     called.hello.purpose = Purpose::resumable;
     const Status random = platform::fillRandom(called.hello.token);
@@ -176,14 +212,14 @@ Dialer* Connector::dialerOf(int peer) {
 }
 
 /// Configures the socket of a connection to `peer`, which the rank `via` relays (-1: none).
-void Connector::prepare(int peer, int fd, const Hello& hello, int via) {
+void Connector::configure(int peer, int fd, const Hello& hello, int via) {
   with_.path.tune(fd, hello.connections);
   if (via >= 0) with_.log.info(fmt::format("the link to rank {} is relayed by rank {}", peer, via));
 }
 
 /// Takes a connection that this end has made.
 void Connector::adoptOwn(int peer, Dialer::Made made) {
-  prepare(peer, made.stream.fd(), made.hello, made.via);
+  configure(peer, made.stream.fd(), made.hello, made.via);
   const Status adopted = with_.links.at(peer).adopt(std::move(made.stream), made.hello, with_.poller, made.via);
   if (!adopted.isOk()) with_.links.at(peer).refuse(adopted);
   relay_search_.settle(peer);
@@ -199,7 +235,8 @@ void Connector::adopt(Acceptor::Caller caller) {
   if (caller.hello.purpose == Purpose::relay) return with_.relay.add(std::move(caller));
   const int peer = static_cast<int>(caller.hello.from);
   if (caller.hello.purpose == Purpose::recall) return with_.links.at(peer).recall(caller.hello);
-  prepare(peer, caller.stream.fd(), caller.hello, caller.via);
+  if (with_.links.at(peer).state() == LinkState::idle) begin(peer);
+  configure(peer, caller.stream.fd(), caller.hello, caller.via);
   const bool resumes = caller.hello.purpose == Purpose::resume;
   const Status adopted =
       resumes ? with_.links.at(peer).resume(std::move(caller.stream), caller.hello, with_.poller)
@@ -232,8 +269,16 @@ Status Connector::judge(const Hello& hello) {
         with_.links.at(peer).connections().areResumable() && with_.links.at(peer).state() == LinkState::ready;
     return stands ? not_wanted("another connection was chosen") : Status::ok();
   }
-  if (!with_.links.at(peer).wanted() || with_.links.at(peer).state() != LinkState::connecting)
-    return not_wanted("it is not waited for");
+  const Link& link = with_.links.at(peer);
+  // The caller of a link that has failed here shall not wait: it finds its connection closed.
+  if (link.isOnUse() && link.state() == LinkState::failed) return Status::ok();
+  const bool idle = link.state() == LinkState::idle;
+  if (!link.wanted() || (!idle && link.state() != LinkState::connecting)) return not_wanted("it is not waited for");
+  if (idle && hello.connection > 0) return not_wanted("its first connection has not come");
+  if (idle) {
+    begin(peer);
+    way(peer).queued = true; // The dialer below calls when the caller says no more.
+  }
   Dialer* dialer = dialerOf(peer);
   if (hello.connection > 0 && (dialer == nullptr || dialer->yields())) return Status::ok();
   if (way(peer).queued) { // This end has not called yet.
@@ -301,7 +346,7 @@ std::string Connector::otherWays(int peer) const {
 /// Whether a peer with a lower rank calls because this end could not, and no other deadline applies.
 bool Connector::awaitsCalls(const Link& link) const {
   return link.wanted() && link.state() == LinkState::connecting &&
-         (link.peer() > with_.context.self ||
+         ((link.peer() > with_.context.self && !link.isOnUse()) ||
           (link.connections().isBegun() && !link.connections().areCalledFromHere()));
 }
 
@@ -311,7 +356,7 @@ bool Connector::awaitsCallers() const {
 
 void Connector::refuseLateCallers() {
   for (auto& link : with_.links) {
-    if (!awaitsCalls(*link)) continue;
+    if (!awaitsCalls(*link) || !way(link->peer()).called.expired()) continue;
     link->refuse(Status::error(
         GOSS_ERR_PEER_LOST,
         fmt::format("rank {} did not call rank {} over TCP within {} ms; check firewalls, or choose the network with "
@@ -342,7 +387,7 @@ void Connector::tick() {
   dropDialers();
   startCalls();
   noteDelay();
-  if (accept_deadline_.expired()) refuseLateCallers();
+  refuseLateCallers();
   tryOtherWays();
   relay_search_.tick();
 }
@@ -356,8 +401,15 @@ void Connector::dropDialers() {
   for (auto& dialer : dialers_) {
     const Status& error = dialer->error();
     if (error.isOk()) continue;
-    with_.links.at(error.peer())
-        .refuse(Status::error(error.kind(), fmt::format("{}; {}", error.text(), otherWays(error.peer())),
+    Link& link = with_.links.at(error.peer());
+    if (link.isOnUse()) {
+      if (dialer->foundNobody())
+        link.refuse(peerLostError(link.peer(), kAbsent), PeerLoss::absent);
+      else
+        link.refuse(error);
+      continue;
+    }
+    link.refuse(Status::error(error.kind(), fmt::format("{}; {}", error.text(), otherWays(error.peer())),
                               ErrorScope::peer, error.peer()));
     relay_search_.settle(error.peer());
   }

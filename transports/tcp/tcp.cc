@@ -8,6 +8,7 @@
 
 #include "gossamer/config.h"
 #include "platform/bbr_state.h"
+#include "transports/common/errors.h"
 
 namespace goss::transports {
 
@@ -37,8 +38,7 @@ TcpTransport::TcpTransport(const TransportContext& context, platform::SecurityMa
       path_(*context_.config, log_),
       next_dial_token_(kFirstDialToken),
       change_told_(static_cast<std::size_t>(context.size)) {
-  for (int peer = 0; peer < context.size; ++peer)
-    links_.add(context.config->unexpected_bytes, links_.deferred());
+  links_.addWhenNeeded(context.size, context.config->unexpected_bytes);
 }
 
 TcpTransport::~TcpTransport() {
@@ -128,10 +128,16 @@ Result<std::string> TcpTransport::open() {
   connector_.emplace(
       tcp::Connector::Surroundings{context_, log_, *poller_, next_dial_token_, links_, *relay_, path_, security_.get()},
       kFirstAcceptorToken);
-  resumer_.emplace(context_, *poller_, next_dial_token_,
-                   [this](int fd, std::size_t connections) { path_.tune(fd, connections); });
+  resumer_.emplace(
+      context_, *poller_, next_dial_token_, [this](int fd, std::size_t connections) { path_.tune(fd, connections); },
+      [this](int peer) { return connector_->target(peer); });
   inquiry_.emplace(context_, *poller_, next_dial_token_, [this](int peer, const Status& why, PeerLoss how) {
-    if (!closing_) context_.listener->onPeerLost(peer, why, how);
+    if (closing_) return;
+    const tcp::Link& link = links_.at(peer);
+    // The peer may have left while the link was being made, and then said goodbye to nobody.
+    const bool absent = how == PeerLoss::ended && link.isOnUse() && !link.isHeard();
+    if (absent) return context_.listener->onPeerLost(peer, peerLostError(peer, tcp::kAbsent), PeerLoss::absent);
+    context_.listener->onPeerLost(peer, why, how);
   });
   return connector_->open();
 }
@@ -140,15 +146,27 @@ bool TcpTransport::reaches(std::string_view address) const { return connector_ &
 
 Status TcpTransport::connect(int peer, std::string_view address) {
   Status begun = connector_->connect(peer, address);
-  if (!begun.isOk()) return begun;
-  resumer_->setTarget(connector_->target(peer));
-  startTicking();
+  if (begun.isOk()) startTicking();
   return begun;
+}
+
+Status TcpTransport::prepare(int peer, std::string_view address) { return connector_->prepare(peer, address); }
+
+/// Keeps a message until its link is made. False: the link is ready, or has failed.
+bool TcpTransport::keep(SendOperation& operation) {
+  if (!links_.at(operation.peer).keep(operation)) return false;
+  connector_->want(operation.peer);
+  startTicking();
+  return true;
 }
 
 bool TcpTransport::progress() {
   bool any = links_.drain();
   if (!poller_) return any;
+  if (connector_->hasWanted()) {
+    connector_->callWanted();
+    any = true;
+  }
   if (pollOnlyPeer()) return true;
   for (const platform::PollEvent& event : poller_->wait(0))
     any = handle(event) || any;
@@ -192,6 +210,11 @@ bool TcpTransport::handle(const platform::PollEvent& event) {
 
 bool TcpTransport::runLink(tcp::Link& link, bool broken) {
   const bool any = link.run(broken);
+  if (link.takeRefusal()) {
+    connector_->settle(link.peer());
+    report(link, link.error());
+    return true;
+  }
   if (link.connections().areResumable()) {
     resumer_->update(link);
     if (!resumer_->isIdle()) {
@@ -200,15 +223,20 @@ bool TcpTransport::runLink(tcp::Link& link, bool broken) {
     }
   }
   if (!link.hasEnded() || link.matcher().hasFailed()) return any;
-  const Status why = link.end();
-  if (closing_) return true;
-  if (!link.isUnexplained()) {
-    context_.listener->onPeerLost(link.peer(), why, link.loss());
-    return true;
-  }
-  inquiry_->ask(connector_->target(link.peer()), link.connections().remote(0), why);
-  if (!inquiry_->isIdle()) startTicking();
+  report(link, link.end());
   return true;
+}
+
+/// Tells that a link has ended: at once, or when the peer's host has said whether its process has ended.
+void TcpTransport::report(const tcp::Link& link, const Status& why) {
+  if (closing_) return;
+  if (!link.isUnexplained()) return context_.listener->onPeerLost(link.peer(), why, link.loss());
+  tcp::Dialer::Target target = connector_->target(link.peer());
+  // The link may have no address where the peer ended before it was made, or just after; its host is this one.
+  const std::optional<platform::SocketAddress> asked =
+      link.isOnUse() ? target.addresses.front() : link.connections().remote(0);
+  inquiry_->ask(std::move(target), asked, why);
+  if (!inquiry_->isIdle()) startTicking();
 }
 
 /// Logs, once for each peer, that the network corrupts bytes, though none is lost by that.
@@ -242,6 +270,7 @@ void TcpTransport::stopTickingWhenSettled() {
 int TcpTransport::pollFd() const { return poller_->fd(); }
 
 double TcpTransport::roundTrip_s(int peer) const {
+  if (!links_.areNeeded()) return 0;
   const tcp::ConnectionSet& connections = links_.at(peer).connections();
   const bool direct = connections.via() < 0 && connections.isComplete() && connections.all().front().isOpen();
   return direct ? platform::leastRoundTrip_s(connections.all().front().fd()) : 0;
@@ -262,6 +291,8 @@ PathUse TcpTransport::pathUse(int peer) const {
   return use;
 }
 
-bool TcpTransport::prepareToSleep() { return !links_.hasWork() && !(relay_ && relay_->hasWork()); }
+bool TcpTransport::prepareToSleep() {
+  return !links_.hasWork() && !connector_->hasWanted() && !(relay_ && relay_->hasWork());
+}
 
 } // namespace goss::transports

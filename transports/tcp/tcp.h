@@ -30,7 +30,7 @@ namespace goss::transports {
 /// once. Depending on Config::reconnect of the calling rank, links that nobody relays survive their connections: a
 /// broken connection is made anew and goes on where it was (Resumer). Without encryption, links between hosts are
 /// checked for bytes that the network corrupted, or as the stricter of both ends' Config::tcp_checksum says. Connector
-/// says which rank calls which.
+/// says which rank calls which, and when links that were prepared are made.
 class TcpTransport final : public Transport, public Relaying {
  public:
   /// With `security` it is the transport "tls": every connection is greeted before anything of it is read, an address
@@ -50,9 +50,17 @@ class TcpTransport final : public Transport, public Relaying {
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;
-  [[nodiscard]] LinkState link(int peer) const override { return links_.at(peer).state(); }
-  [[nodiscard]] Status linkError(int peer) const override { return links_.at(peer).error(); }
-  bool send(SendOperation& operation) override { return links_.send(operation, name()); }
+  Status prepare(int peer, std::string_view address) override;
+  [[nodiscard]] LinkState link(int peer) const override {
+    return links_.areNeeded() ? links_.at(peer).state() : LinkState::connecting;
+  }
+  [[nodiscard]] Status linkError(int peer) const override {
+    return links_.areNeeded() ? links_.at(peer).error() : Status();
+  }
+  bool send(SendOperation& operation) override {
+    if (links_.at(operation.peer).isOnUse() && keep(operation)) return false;
+    return links_.send(operation, name());
+  }
   void recv(RecvOperation& operation) override { links_.recv(operation); }
   void cancel(SendOperation& operation) override { links_.cancel(operation); }
   void cancel(RecvOperation& operation) override { links_.cancel(operation); }
@@ -71,11 +79,15 @@ class TcpTransport final : public Transport, public Relaying {
   [[nodiscard]] PathUse pathUse(int peer) const override;
   [[nodiscard]] const Relaying* relaying() const override { return this; }
   [[nodiscard]] bool servesOthers() const override { return relay_ && relay_->isInUse(); }
-  [[nodiscard]] int relayedBy(int peer) const override { return links_.at(peer).connections().via(); }
+  [[nodiscard]] int relayedBy(int peer) const override {
+    return links_.areNeeded() ? links_.at(peer).connections().via() : -1;
+  }
   /// Number of bytes that this rank has relayed between others.
   [[nodiscard]] std::uint64_t relayedBytes() const { return relay_ ? relay_->bytes() : 0; }
 
  private:
+  bool keep(SendOperation& operation);
+  void report(const tcp::Link& link, const Status& why);
   bool pollOnlyPeer();
   bool handle(const platform::PollEvent& event);
   bool relayOnly();

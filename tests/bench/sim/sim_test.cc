@@ -87,7 +87,7 @@ TEST(SimTest, SurvivorsAgreeAndGoOn) {
   EXPECT_GT(result.value().recoveries, 0u);
   EXPECT_LT(result.value().survivors, 12);
   EXPECT_EQ(result.value().step_ends_s.size(), 60u);
-  EXPECT_GT(result.value().agreement_messages, 2.0 * 10 * 11);
+  EXPECT_GT(result.value().agreement_messages, 5.0 * 10) << "a few of each survivor, however many there are";
 }
 
 // Nobody exchanges anything, so nobody hears of a death. The steps that the dead have begun are theirs until they die.

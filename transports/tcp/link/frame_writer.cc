@@ -31,10 +31,14 @@ constexpr std::uint64_t kFinished = 4;
 
 } // namespace
 
-bool FrameWriter::post(SendOperation& operation) {
-  const bool idle = !hasMessages() && notes_.empty() && finished_.empty();
+void FrameWriter::add(SendOperation& operation) {
   operation.hook.cursor = kQueued;
   (operation.tag == kUrgentTag ? urgent_ : queue_).pushBack(operation);
+}
+
+bool FrameWriter::post(SendOperation& operation) {
+  const bool idle = !hasMessages() && notes_.empty() && finished_.empty();
+  add(operation);
   if (!idle) return false;
   posting_ = &operation;
   // A broken connection stays readable, so progress() finds out why it broke.

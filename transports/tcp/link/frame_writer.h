@@ -40,6 +40,8 @@ class FrameWriter {
 
   /// Writes what it can at once. True: it wrote the whole message, and the operation is complete.
   bool post(SendOperation& operation);
+  /// As post(), but flush() writes it.
+  void add(SendOperation& operation);
   /// Writes more; completes operations with onSent(). Called out of progress(). Returns whether bytes moved.
   bool flush();
   /// Cancels a send. A chunk that is partly on the wire continues as a copy, and the rest is withdrawn. False: memory

@@ -29,11 +29,19 @@ std::string closedReason(const ConnectionSet& connections, const std::string& re
                      connections.via(), reason);
 }
 
+/// Corrupted bytes explain more than the end that they led to.
+std::string lossReason(const ConnectionSet& connections, std::string otherwise) {
+  const std::string* changed = connections.reasonOfChange();
+  if (changed == nullptr) return otherwise;
+  return fmt::format("the connection to it at {} is of no use ({})", connections.address(), *changed);
+}
+
 } // namespace
 
 LinkState Link::state() const {
   if (!refused_.isOk() || matcher_.hasFailed()) return LinkState::failed;
-  return wanted_ && writer_ ? LinkState::ready : LinkState::connecting;
+  if (wanted_ && writer_) return LinkState::ready;
+  return on_use_ && !begun_ && !connections_.isBegun() ? LinkState::idle : LinkState::connecting;
 }
 
 Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller, int via) {
@@ -46,19 +54,41 @@ Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller
   reader_ = std::make_unique<FrameReader>(all, matcher_, *writer_, room_);
   all[0].watchReads(true);
   urgent_ = true; // The peer is to be told of the room; and connections that were made first may be lost again.
+  while (SendOperation* operation = kept_.popFront())
+    writer_->add(*operation);
   return Status::ok();
 }
 
-void Link::refuse(const Status& why) {
+void Link::refuse(const Status& why, PeerLoss how) {
+  if (on_use_ && refused_.isOk() && !matcher_.hasFailed()) {
+    loss_ = how;
+    unexplained_ = how == PeerLoss::silent && !given_up_;
+    urgent_ = refusal_is_news_ = true;
+  }
+  given_up_ = false;
   refused_ = why;
   writer_.reset();
   reader_.reset();
   connections_.all().clear();
+  while (SendOperation* operation = kept_.popFront())
+    deferred_.add(*operation, why);
   matcher_.fail(why);
 }
 
+bool Link::keep(SendOperation& operation) {
+  if (writer_ || !refused_.isOk()) return false;
+  operation.hook = {};
+  matcher_.statistics().countSent(operation.bytes);
+  kept_.pushBack(operation);
+  return true;
+}
+
 void Link::cancel(SendOperation& operation) {
-  if (writer_ && !writer_->cancel(operation)) given_up_ = true;
+  if (writer_) {
+    if (!writer_->cancel(operation)) given_up_ = true;
+  } else if (kept_.contains(operation)) {
+    kept_.remove(operation);
+  }
 }
 
 bool Link::run(bool broken) {
@@ -67,6 +97,10 @@ bool Link::run(bool broken) {
   if (ended_ || left_) return drained;
   // Resumable connections find out by reading that they are lost.
   if (connections_.areResumable()) broken = false;
+  if (!reader_ && on_use_ && given_up_) {
+    refuse(why_given_up_);
+    return true;
+  }
   if (!reader_) {
     // The lost connection waits for the others; its socket must not go on reporting the loss.
     if (connections_.haveRecords())
@@ -82,6 +116,7 @@ bool Link::run(bool broken) {
   const std::uint64_t before = connections_.carried();
   const bool read = reader_->run();
   const bool written = writer_->flush();
+  heard_ = heard_ || read;
   // Bytes that this end keeps since long ago count when they leave: a slow link takes long for a window of them.
   if (read || written || connections_.carried() != before) {
     ++matcher_.statistics().movements;
@@ -106,7 +141,8 @@ void Link::judgeEnd(bool broken, bool read) {
         why_ =
             peerLostError(peer(), fmt::format("a message to it at {} was cancelled half way", connections_.address()));
       } else if (broken && !read) {
-        why_ = peerLostError(peer(), lossReason(fmt::format("the connection to {} broke", connections_.address())));
+        why_ = peerLostError(
+            peer(), lossReason(connections_, fmt::format("the connection to {} broke", connections_.address())));
         unexplained_ = !connections_.areResumable() && connections_.via() < 0;
       } else {
         return;
@@ -118,7 +154,7 @@ void Link::judgeEnd(bool broken, bool read) {
       break;
     case FrameReader::End::closed:
       unexplained_ = !connections_.areResumable() && connections_.via() < 0;
-      why_ = peerLostError(peer(), lossReason(closedReason(connections_, reader_->endReason())));
+      why_ = peerLostError(peer(), lossReason(connections_, closedReason(connections_, reader_->endReason())));
       break;
     case FrameReader::End::malformed:
       why_ = protocolError(peer(), reader_->endReason());
@@ -128,13 +164,6 @@ void Link::judgeEnd(bool broken, bool read) {
       break;
   }
   ended_ = true;
-}
-
-/// Corrupted bytes explain more than the end that they led to.
-std::string Link::lossReason(std::string otherwise) const {
-  const std::string* changed = connections_.reasonOfChange();
-  if (changed == nullptr) return otherwise;
-  return fmt::format("the connection to it at {} is of no use ({})", connections_.address(), *changed);
 }
 
 Status Link::end() {
@@ -151,7 +180,8 @@ Status Link::end() {
 }
 
 void Link::giveUp(const Status& why) {
-  if (!reader_) return refuse(why);
+  if (!reader_ && !on_use_) return refuse(why);
+  if (!refused_.isOk()) return;
   why_given_up_ = why;
   given_up_ = true;
 }

@@ -4,11 +4,13 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gossamer/transport.h"
 #include "transports/common/deferred.h"
 #include "transports/common/matcher.h"
+#include "transports/common/operation_list.h"
 #include "transports/tcp/link/connection_set.h"
 #include "transports/tcp/link/frame_reader.h"
 #include "transports/tcp/link/frame_writer.h"
@@ -19,6 +21,7 @@ namespace goss::transports::tcp {
 /// One thread. States:
 ///
 ///     from        to       when
+///     idle        connecting  begin(), or the first of its connections was adopted; of a link on use alone
 ///     connecting  ready    the last of its connections was adopted and connect() was called
 ///     connecting  failed   refuse()
 ///     ready       failed   run(): the peer said goodbye, closed, or sent what makes no sense
@@ -28,22 +31,33 @@ namespace goss::transports::tcp {
 class Link {
  public:
   /// `room`: bytes of unexpected messages that this end keeps.
-  Link(int peer, std::size_t room, Deferred& deferred) : matcher_(peer, deferred), room_(room), connections_(peer) {}
+  Link(int peer, std::size_t room, Deferred& deferred)
+      : matcher_(peer, deferred), deferred_(deferred), room_(room), connections_(peer) {}
 
   [[nodiscard]] int peer() const { return matcher_.peer(); }
   [[nodiscard]] LinkState state() const;
   [[nodiscard]] const Status& error() const { return refused_.isOk() ? matcher_.failure() : refused_; }
 
-  void setWanted() {
+  /// `on_use`: the link is made at its first use. Messages are kept until it is ready, and its refusal is told to the
+  /// transport.
+  void setWanted(bool on_use = false) {
     wanted_ = true;
+    on_use_ = on_use;
     urgent_ = connections_.haveRecords(); // Connections that were lost before are to be found now.
   }
   [[nodiscard]] bool wanted() const { return wanted_; }
+  [[nodiscard]] bool isOnUse() const { return on_use_; }
+  /// One of the ends needs a link on use.
+  void begin() { begun_ = true; }
+  /// Keeps a message for which send() is too early. False: the link is ready, or has failed.
+  bool keep(SendOperation& operation);
   /// As ConnectionSet's. The last one makes the link ready.
   Status adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller, int via = -1);
   [[nodiscard]] const ConnectionSet& connections() const { return connections_; }
-  /// Ends a link that never became ready.
-  void refuse(const Status& why);
+  /// Ends a link that never became ready. Called out of progress(), or before anything was posted.
+  void refuse(const Status& why, PeerLoss how = PeerLoss::silent);
+  /// Whether a link on use was refused since the last call.
+  [[nodiscard]] bool takeRefusal() { return std::exchange(refusal_is_news_, false); }
 
   bool send(SendOperation& operation) { return writer_->post(operation); }
   void cancel(SendOperation& operation);
@@ -59,8 +73,11 @@ class Link {
   /// How the peer was lost, once the link has ended. `silent` may be found to be `ended` by asking: see
   /// isUnexplained().
   [[nodiscard]] PeerLoss loss() const { return loss_; }
-  /// Whether a connection that is not resumed ended without a goodbye. Both a process that has ended and a middlebox on
-  /// the path cause that.
+  /// Whether the peer has sent anything over the link. One that leaves while a link on use is being made may not say
+  /// goodbye over it.
+  [[nodiscard]] bool isHeard() const { return heard_; }
+  /// Whether a connection that is not resumed ended without a goodbye, or a link on use could not be made. Both a
+  /// process that has ended and a middlebox on the path cause that.
   [[nodiscard]] bool isUnexplained() const { return unexplained_; }
   /// Fails all operations and closes. Returns the reason.
   Status end();
@@ -98,19 +115,24 @@ class Link {
   bool isDrained();
 
  private:
-  [[nodiscard]] std::string lossReason(std::string otherwise) const;
   [[nodiscard]] bool departed() const { return loss_ == PeerLoss::departed; }
   void judgeEnd(bool broken, bool read);
 
   Matcher matcher_;
+  Deferred& deferred_;
   const std::size_t room_;
   ConnectionSet connections_;
   bool urgent_ = false; ///< run() must check something.
   std::unique_ptr<FrameWriter> writer_;
   std::unique_ptr<FrameReader> reader_;
+  OperationList<SendOperation> kept_; ///< Messages for a link on use that is not ready.
   bool wanted_ = false;
-  bool given_up_ = false; ///< The stream cannot go on, or the peer was given up.
-  Status why_given_up_;   ///< Why, when the connections do not tell.
+  bool on_use_ = false;
+  bool begun_ = false;           ///< Of a link on use: see begin().
+  bool refusal_is_news_ = false; ///< See takeRefusal().
+  bool given_up_ = false;        ///< The stream cannot go on, or the peer was given up.
+  Status why_given_up_;          ///< Why, when the connections do not tell.
+  bool heard_ = false;           ///< See isHeard().
   bool ended_ = false;
   PeerLoss loss_ = PeerLoss::silent;
   bool unexplained_ = false;

@@ -20,8 +20,6 @@ constexpr int kTicksAfterOrderlyEnd = 16; // 0.8 s.
 
 } // namespace
 
-void Resumer::setTarget(Dialer::Target target) { targets_[target.peer] = std::move(target); }
-
 platform::Deadline Resumer::patience() const {
   const Config& config = *context_.config;
   return Deadline::after(milliseconds(config.silence_ms > 0 ? config.silence_ms : config.bootstrap_timeout_ms));
@@ -63,7 +61,7 @@ Resumer::Repair& Resumer::begin(Link& link) {
 
 void Resumer::callFor(Repair& repair, std::size_t index) {
   Link& link = *repair.link;
-  Dialer::Target target = targets_.at(link.peer());
+  Dialer::Target target = directory_(link.peer());
   const bool calls = link.connections().areCalledFromHere();
   const auto& remote = link.connections().remote(index);
   target.connections = 1;

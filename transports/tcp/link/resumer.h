@@ -24,12 +24,17 @@ namespace goss::transports::tcp {
 class Resumer {
  public:
   using Tune = std::function<void(int fd, std::size_t connections)>;
+  /// How to call a peer: the Dialer's target, as for the first call.
+  using Directory = std::function<Dialer::Target(int peer)>;
   /// As Dialer's arguments. `tune` configures a socket for its path, given the number of connections to the peer.
-  Resumer(const TransportContext& context, platform::Poller& poller, std::uint64_t& next_token, Tune tune)
-      : context_(context), poller_(poller), next_token_(next_token), tune_(std::move(tune)) {}
+  Resumer(const TransportContext& context, platform::Poller& poller, std::uint64_t& next_token, Tune tune,
+          Directory directory)
+      : context_(context),
+        poller_(poller),
+        next_token_(next_token),
+        tune_(std::move(tune)),
+        directory_(std::move(directory)) {}
 
-  /// How to call this peer: the Dialer's target, as for the first call.
-  void setTarget(Dialer::Target target);
   /// Called after each run of a resumable link. Begins the calls that are needed, and drops those that are over.
   void update(Link& link);
   /// Whether an event with this token belongs to the Resumer, which then handles it.
@@ -59,8 +64,8 @@ class Resumer {
   platform::Poller& poller_;
   std::uint64_t& next_token_;
   const Tune tune_;
-  std::map<int, Dialer::Target> targets_; ///< By peer.
-  std::map<int, Repair> repairs_;         ///< By peer.
+  const Directory directory_;
+  std::map<int, Repair> repairs_; ///< By peer.
   /// By peer: no call before this time, whatever broke since, because a connection may break as soon as it is made.
   std::map<int, platform::Deadline> pauses_;
 };

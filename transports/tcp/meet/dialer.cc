@@ -96,6 +96,7 @@ bool Dialer::yield() {
 
 void Dialer::resume() {
   yields_ = false;
+  extend();
   next_address_ = 0;
   callNext();
 }
@@ -220,11 +221,13 @@ void Dialer::drop(std::uint64_t token, const std::string& why) {
   if (chosen_) return giveUp(fmt::format("connection {} of {} failed: {}", call.index, count_, why));
   const bool direct = call.via < 0;
   calls_.erase(token);
+  extend();
   if (direct) callNext();
 }
 
 void Dialer::dropRefused(std::uint64_t token, const std::string& why) {
-  if (!isRefusingHost(calls_.at(token).address)) return drop(token, why);
+  // A refusal by the peer's system has been noted before.
+  if (!found_nobody_ && (target_.persists || !isRefusingHost(calls_.at(token).address))) return drop(token, why);
   failures_[calls_.at(token).address] = why;
   giveUp(why);
 }
@@ -243,11 +246,16 @@ Deadline Dialer::headStart() const {
 
 void Dialer::tick() {
   if (isDone() || !error_.isOk()) return;
-  if (deadline_.expired())
+  if (deadline_.expired() && !(target_.persists && (yields_ || isHeard())))
     giveUp(target_.deadline ? std::string("no connection in time")
                             : fmt::format("no connection within {} ms", context_.config->bootstrap_timeout_ms));
   else if (!chosen_ && next_call_.expired() && !waitsForProcess())
     callNext();
+}
+
+/// A process that was busy or stopped beyond the deadline is called once more.
+void Dialer::extend() {
+  if (target_.persists && deadline_.expired()) deadline_ = Deadline::after(milliseconds(kHeardMs));
 }
 
 bool Dialer::waitsForProcess() {

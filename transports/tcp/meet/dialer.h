@@ -45,6 +45,9 @@ class Dialer {
     /// ended.
     std::optional<platform::Deadline> deadline = std::nullopt;
     std::optional<platform::SocketAddress> refusing_host = std::nullopt;
+    /// When the process itself refuses this rank, the dialer calls again; and while the process may only be busy or
+    /// stopped, because its system has accepted a call, no deadline ends the dialer.
+    bool persists = false;
   };
   /// `next_token` counts poll tokens for all dialers. `context`, `poller` and `next_token` outlive this object.
   /// `handler` gets every connection.
@@ -106,6 +109,7 @@ class Dialer {
   /// Whether the address is the peer's own host's, not a router's.
   [[nodiscard]] bool isRefusingHost(std::size_t address) const;
   [[nodiscard]] platform::Deadline headStart() const;
+  void extend();
   /// Whether the next address has to wait for the process behind one that has accepted a call.
   bool waitsForProcess();
   void giveUp(const std::string& why);

@@ -60,6 +60,27 @@ TEST(Quorum, MoreThanHalfGoOnOrAllWhoAreLeft) {
   EXPECT_FALSE(quorum({1, 2}, {0}, 4)) << "the other half";
 }
 
+TEST(AgreementOutcomes, AreReadAsTheyWereWritten) {
+  for (const int size : {2, 64, 65, 200}) {
+    AgreementOutcome outcome{viewOf({{0, 1}}, size), std::vector<bool>(static_cast<std::size_t>(size)), size == 65};
+    outcome.agreed.front() = outcome.agreed.back() = true;
+    const std::string bytes = outcome.encode();
+    EXPECT_EQ(bytes.size(), outcome.view.encode().size() + AgreementOutcome::overhead(size));
+    const auto read = AgreementOutcome::decode(bytes, size);
+    ASSERT_TRUE(read.isOk());
+    EXPECT_EQ(read.value(), outcome);
+    for (std::size_t length = 0; length < bytes.size(); ++length)
+      EXPECT_FALSE(AgreementOutcome::decode(std::string_view(bytes).substr(0, length), size).isOk()) << length;
+    EXPECT_FALSE(AgreementOutcome::decode(bytes + "x", size).isOk());
+  }
+  std::string stranger = AgreementOutcome{viewOf({{1, 0}}, 2), {true, true}, false}.encode();
+  stranger[0] = 2; // Neither over nor not.
+  EXPECT_FALSE(AgreementOutcome::decode(stranger, 2).isOk());
+  stranger[0] = 0;
+  stranger[1] = 4; // A rank that does not exist.
+  EXPECT_FALSE(AgreementOutcome::decode(stranger, 2).isOk());
+}
+
 TEST(AgreementViews, AreReadAsTheyWereWritten) {
   for (const int size : {2, 64, 65, 200}) {
     AgreementView view = viewOf({{0, 1}, {size - 1, 1}, {size - 1, 0}}, size);
@@ -81,10 +102,12 @@ TEST(AgreementViews, AreReadAsTheyWereWritten) {
   EXPECT_FALSE(AgreementView::decode(stranger, 2).isOk());
 }
 
+using Manner = Agreement::Manner;
+
 /// Ranks with ordered channels between them; one seed decides whatever can happen in several ways.
 class Town {
  public:
-  Town(int size, unsigned seed) : size_(size), random_(seed) {
+  Town(int size, unsigned seed, Manner manner) : size_(size), manner_(manner), random_(seed) {
     for (int rank = 0; rank < size; ++rank) {
       next_context_.push_back(pick(5));
       alive_.push_back(true);
@@ -96,6 +119,7 @@ class Town {
     broken_.resize(static_cast<std::size_t>(size * size), false);
     cut_ = closed_ = broken_;
     destroyed_.resize(static_cast<std::size_t>(size), false);
+    untold_ = destroyed_;
   }
 
   unsigned pick(unsigned below) { return std::uniform_int_distribution<unsigned>(0, below - 1)(random_); }
@@ -148,9 +172,17 @@ class Town {
   /// Whoever still waits asks again.
   void remind() {
     for (int rank = 0; rank < size_; ++rank) {
-      if (!alive_[at(rank)]) continue;
-      for (const int awaited : ranks_[at(rank)]->awaited())
-        send(rank, awaited, decision(rank).has_value() ? outcome(rank) : Message{ranks_[at(rank)]->view(), false});
+      if (!alive_[at(rank)] || ranks_[at(rank)]->isComplete()) continue;
+      for (const int asked : ranks_[at(rank)]->asked())
+        send(rank, asked, decision(rank).has_value() ? outcome(rank, true) : ownView(rank));
+    }
+  }
+  /// As often as it takes, for ranks that are spoken for may have to ask again and again.
+  void comeToRest() {
+    for (int reminders = 0; reminders < (manner_ == Manner::all ? 2 : 12); ++reminders) {
+      remind();
+      while (step()) {
+      }
     }
   }
 
@@ -164,9 +196,10 @@ class Town {
 
  private:
   struct Message {
-    AgreementView view;
+    AgreementOutcome outcome; ///< Of a rank that has not decided: its view alone.
     bool decided;
     bool left = false;
+    bool asks = false;
   };
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   [[nodiscard]] bool isBroken(int a, int b) const { return !alive_[at(b)] || broken_[at(a * size_ + b)]; }
@@ -181,10 +214,11 @@ class Town {
   }
 
   void begin(int rank) {
-    ranks_[at(rank)] = std::make_unique<Agreement>(rank, size_, [this, rank](std::uint32_t least) {
+    const auto reserve = [this, rank](std::uint32_t least) {
       next_context_[at(rank)] = std::max(least, next_context_[at(rank)]) + 1;
       return next_context_[at(rank)] - 1;
-    });
+    };
+    ranks_[at(rank)] = std::make_unique<Agreement>(rank, size_, reserve, manner_);
   }
 
   void read(int rank, int from) {
@@ -196,13 +230,13 @@ class Town {
       if (!message.decided && !message.left) send(rank, from, farewell(rank));
       return;
     }
-    if (message.decided) {
-      ranks_[at(rank)]->hearDecision(from, message.view);
-      return;
+    if (decision(rank).has_value() && !message.left && (!message.decided || message.asks)) {
+      send(rank, from, outcome(rank));
+      if (destroyed_[at(rank)]) send(rank, from, farewell(rank));
     }
-    if (decision(rank).has_value() && !message.left)
-      send(rank, from, destroyed_[at(rank)] ? farewell(rank) : outcome(rank));
-    ranks_[at(rank)]->hear(from, message.view);
+    if (message.decided) return ranks_[at(rank)]->hearDecision(from, message.outcome);
+    ranks_[at(rank)]->hear(from, message.outcome.view);
+    if (!message.left && ranks_[at(rank)]->owesView(message.outcome.view)) send(rank, from, ownView(rank));
   }
 
   /// Only the dead one's own host, if it is reached, says that it is dead.
@@ -217,24 +251,41 @@ class Town {
 
   /// Nobody will tell it a decision.
   [[nodiscard]] bool hasGivenUp(int rank) const { return told_.contains(rank) && !decision(rank).has_value(); }
+  [[nodiscard]] Message ownView(int rank) const { return {{ranks_[at(rank)]->view(), {}, false}, false}; }
   /// What a rank tells that has decided, or that nobody will tell a decision.
-  [[nodiscard]] Message outcome(int rank) const {
-    return decision(rank).has_value() ? Message{*decision(rank), true} : farewell(rank);
+  [[nodiscard]] Message outcome(int rank, bool asks = false) const {
+    if (!decision(rank).has_value()) return farewell(rank);
+    const Agreement& agreement = *ranks_[at(rank)];
+    return {{*decision(rank), agreement.agreed(), agreement.isComplete()}, true, false, asks};
   }
   [[nodiscard]] Message farewell(int rank) const {
-    return {viewOf({{rank, rank}}, size_, !ranks_[at(rank)]->goesOn()), false, true};
+    return {{viewOf({{rank, rank}}, size_, !ranks_[at(rank)]->goesOn()), {}, false}, false, true};
   }
 
+  /// As Shrink::settle (lib/health/shrink.cc).
   void tell(int rank) {
     Agreement& agreement = *ranks_[at(rank)];
-    const bool changed = agreement.takeChanged();
-    const bool is_over = agreement.decision().has_value() || agreement.isComplete();
-    for (int to = 0; to < size_; ++to) {
-      if (to == rank) continue;
-      if (changed) send(rank, to, {agreement.view(), false});
-      if (is_over && !told_.contains(rank)) send(rank, to, outcome(rank));
+    if (agreement.takeChanged()) untold_[at(rank)] = true;
+    const bool has_decided = agreement.decision().has_value();
+    const bool ends = agreement.isComplete() && !ended_.contains(rank);
+    const bool decides = (has_decided || ends) && told_.insert(rank).second;
+    if (decides && untold_[at(rank)] && (manner_ == Manner::all || !has_decided)) tellAll(rank, ownView(rank));
+    if (decides) untold_[at(rank)] = true;
+    if (const std::vector<int> audience = agreement.audience(); untold_[at(rank)] && !audience.empty()) {
+      untold_[at(rank)] = false;
+      for (const int to : audience) {
+        const bool asks = manner_ == Manner::speaker && agreement.isAwaited(to);
+        send(rank, to, has_decided ? outcome(rank, asks) : decides ? farewell(rank) : ownView(rank));
+      }
     }
-    if (is_over) told_.insert(rank);
+    if (!ends) return;
+    ended_.insert(rank);
+    if (has_decided && agreement.speaksForOthers()) tellAll(rank, outcome(rank));
+  }
+
+  void tellAll(int from, const Message& message) {
+    for (int to = 0; to < size_; ++to)
+      if (to != from) send(from, to, message);
   }
 
   void send(int from, int to, Message message) {
@@ -250,6 +301,7 @@ class Town {
   }
 
   const int size_;
+  const Manner manner_;
   std::mt19937 random_;
   std::vector<std::uint32_t> next_context_;
   std::vector<bool> alive_;
@@ -261,7 +313,9 @@ class Town {
   std::vector<std::unique_ptr<Agreement>> ranks_;
   std::vector<std::vector<std::deque<Message>>> channels_; ///< To, from.
   std::vector<std::vector<bool>> noticed_;
-  std::set<int> told_; ///< Those that have told how it ended for them.
+  std::vector<bool> untold_; ///< By rank: it has something to tell.
+  std::set<int> told_;       ///< Those that have told how it ended for them.
+  std::set<int> ended_;      ///< Those that wait for nobody any more.
 };
 
 /// Checks the living ranks: those that remain in each other's decisions have the same decision; and all ranks that go
@@ -287,9 +341,14 @@ void expectOneDecision(const Town& town, unsigned seed) {
   }
 }
 
-TEST(Agreements, WhoeverDiesWheneverTheLivingDecideAlikeAndGoOn) {
+class Agreements : public ::testing::TestWithParam<Manner> {};
+
+INSTANTIATE_TEST_SUITE_P(Manners, Agreements, ::testing::Values(Manner::all, Manner::speaker),
+                         [](const auto& instance) { return instance.param == Manner::all ? "all" : "speaker"; });
+
+TEST_P(Agreements, WhoeverDiesWheneverTheLivingDecideAlikeAndGoOn) {
   for (unsigned seed = 0; seed < 3000; ++seed) {
-    Town town(2 + static_cast<int>(seed % 6), seed);
+    Town town(2 + static_cast<int>(seed % 6), seed, GetParam());
     // Up to all but one die, at any time, before or while the others agree, or after they have.
     unsigned deaths = town.pick(static_cast<unsigned>(town.size()));
     bool more = true;
@@ -300,6 +359,7 @@ TEST(Agreements, WhoeverDiesWheneverTheLivingDecideAlikeAndGoOn) {
       }
       more = town.step();
     }
+    if (GetParam() == Manner::speaker) town.comeToRest();
     for (int rank = 0; rank < town.size(); ++rank)
       if (town.living(rank)) {
         ASSERT_TRUE(town.decision(rank).has_value()) << "seed " << seed << ", rank " << rank;
@@ -310,10 +370,10 @@ TEST(Agreements, WhoeverDiesWheneverTheLivingDecideAlikeAndGoOn) {
   }
 }
 
-TEST(Agreements, RanksThatLoseEachOtherNeverDecideDifferentlyAmongThoseThatStay) {
+TEST_P(Agreements, RanksThatLoseEachOtherNeverDecideDifferentlyAmongThoseThatStay) {
   int with_decision = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
-    Town town(4, seed);
+    Town town(4, seed, GetParam());
     const unsigned when = town.pick(30);
     const int one = static_cast<int>(town.pick(4));
     const int other = static_cast<int>((static_cast<unsigned>(one) + 1 + town.pick(3)) % 4);
@@ -321,6 +381,7 @@ TEST(Agreements, RanksThatLoseEachOtherNeverDecideDifferentlyAmongThoseThatStay)
     do {
       if (steps++ == when) town.reset(one, other);
     } while (town.step() || steps <= when);
+    if (GetParam() == Manner::speaker) town.comeToRest();
     // The two that are cut off from each other may each have decided with the third and fourth, but not these two.
     std::optional<AgreementView> agreed;
     for (int rank = 0; rank < 4; ++rank) {
@@ -336,8 +397,9 @@ TEST(Agreements, RanksThatLoseEachOtherNeverDecideDifferentlyAmongThoseThatStay)
 }
 
 /// A town of `size` comes apart into the ranks of `half` and the rest, link by link.
-int goOnAfterCuts(unsigned seed, int size, const std::vector<bool>& half, unsigned deaths) {
-  Town town(size, seed);
+int goOnAfterCuts(unsigned seed, Manner manner, const std::vector<bool>& half, unsigned deaths) {
+  const int size = static_cast<int>(half.size());
+  Town town(size, seed, manner);
   std::vector<std::pair<int, int>> links;
   for (int a = 0; a < size; ++a)
     for (int b = 0; b < a; ++b)
@@ -359,11 +421,7 @@ int goOnAfterCuts(unsigned seed, int size, const std::vector<bool>& half, unsign
     town.destroy(town.someone());
     more = town.step();
   }
-  for (int reminders = 0; reminders < 2; ++reminders) {
-    town.remind();
-    while (town.step()) {
-    }
-  }
+  town.comeToRest();
   expectOneDecision(town, seed);
   int going_on = 0;
   for (int rank = 0; rank < size; ++rank) {
@@ -378,7 +436,7 @@ int goOnAfterCuts(unsigned seed, int size, const std::vector<bool>& half, unsign
   return going_on;
 }
 
-TEST(Agreements, NeverDoTwoHalvesGoOnHoweverTheyAreCutApart) {
+TEST_P(Agreements, NeverDoTwoHalvesGoOnHoweverTheyAreCutApart) {
   std::mt19937 random(5);
   int towns_going_on = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
@@ -388,20 +446,20 @@ TEST(Agreements, NeverDoTwoHalvesGoOnHoweverTheyAreCutApart) {
       half.push_back(random() % 2 == 0);
     // Every third time, ranks die meanwhile.
     const unsigned deaths = seed % 3 == 0 ? static_cast<unsigned>(random()) % static_cast<unsigned>(size) : 0;
-    if (goOnAfterCuts(seed, size, half, deaths) > 0) ++towns_going_on;
+    if (goOnAfterCuts(seed, GetParam(), half, deaths) > 0) ++towns_going_on;
     if (::testing::Test::HasFatalFailure()) return;
   }
   // Cuts in the middle of an agreement may end it for all; mostly they do not.
   EXPECT_GT(towns_going_on, 1000);
 }
 
-TEST(Agreements, NumbersThatAreTakenAreRaised) {
+TEST(Agreement, NumbersThatAreTakenAreRaised) {
   std::uint32_t next = 3;
   const auto reserve = [&](std::uint32_t least) {
     next = std::max(next, least) + 1;
     return next - 1;
   };
-  Agreement agreement(0, 2, reserve);
+  Agreement agreement(0, 2, reserve, Manner::all);
   EXPECT_EQ(agreement.view().context, 3u);
   next = 9; // Another communicator took 4 to 8 meanwhile.
   AgreementView theirs;
@@ -418,7 +476,7 @@ TEST(Agreements, NumbersThatAreTakenAreRaised) {
 
 /// Two agreements among the same two ranks that hear of each other's numbers in opposite order, always at the same
 /// time: what one rank chooses for the first, the other has just chosen for the second.
-TEST(Agreements, TwoAtATimeFindTheirNumbers) {
+TEST(Agreement, TwoAtATimeFindTheirNumbers) {
   constexpr std::uint32_t kParents[] = {5, 69}; // The numbers first differ in their seventh bit.
   std::array<ContextNumbers, 2> numbers;
   std::array<std::array<std::unique_ptr<Agreement>, 2>, 2> agreements; // By rank and communicator.
@@ -431,7 +489,8 @@ TEST(Agreements, TwoAtATimeFindTheirNumbers) {
           const std::uint32_t number = numbers[rank].reserve(wanted, parent, trial);
           if (number != wanted) ++trial;
           return number;
-        });
+        },
+        Manner::all);
   }
   const auto undecided = [&] {
     return std::ranges::any_of(agreements, [](const auto& both) {
