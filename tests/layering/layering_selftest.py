@@ -86,8 +86,8 @@ NO_EXCEPTIONS = {"FILES_IN_CYCLES": (), "FOLDERS_IN_CYCLES": (), "LARGE_CLASSES"
 FREE = {"EXTRA": {**rules.EXTRA, **{f"lib/{folder}/{name}.cc": ("lib",) for folder in ("execution", "call", "state") for name in "ab"}}}
 
 
-def methods(count, name="Large"):
-    return GUARD.format(f"class {name} {{\n public:\n" + "".join(f"  void f{i}();\n" for i in range(count)) + "};")
+def methods(count, name="Large", file=GUARD):
+    return file.format(f"class {name} {{\n public:\n" + "".join(f"  void f{i}();\n" for i in range(count)) + "};")
 
 
 # name -> (files, the exceptions that excuse them, words that the complaint must contain without them)
@@ -119,6 +119,11 @@ MISSHAPEN = {
         "cycle of folders that include each other: lib/call, lib/execution, lib/state",
     ),
     "large class": ({"lib/health/a.h": methods(41)}, {"LARGE_CLASSES": {"lib/health/a.h:Large": 41}}, "lib/health/a.h:Large: 41 methods; at most 40"),
+    "large class of a source": (
+        {"lib/health/a.cc": methods(41, file="{}\n")},
+        {"LARGE_CLASSES": {"lib/health/a.cc:Large": 41}},
+        "lib/health/a.cc:Large: 41 methods; at most 40",
+    ),
     "full folder": (
         {f"lib/health/a{i}.h": GUARD.format("") for i in range(46)},
         {"FULL_FOLDERS": {"lib/health": 46}},

@@ -167,7 +167,7 @@ FILES_IN_CYCLES = ()
 # Folders of lib/ that may.
 FOLDERS_IN_CYCLES = ()
 
-MAX_METHODS = 40  # declared in a class of a header, constructors and private ones included
+MAX_METHODS = 40  # declared in a class, constructors and private ones included
 LARGE_CLASSES = {}
 
 # A class that only holds parts together, and its bound.

@@ -64,8 +64,8 @@ def floor(path):
 
 
 def classes(tree):
-    """(path, class) of every class in a header, the one with most methods first."""
-    found = [(path, each) for path in tree.files if path.endswith(".h") for each in cpp_scan.scan(blank(tree.text[path]))[0]]
+    """(path, class) of every class, the one with most methods first."""
+    found = [(path, each) for path in tree.files if not path.endswith(".c") for each in cpp_scan.scan(blank(tree.text[path]))[0]]
     return sorted(found, key=lambda item: (-len(item[1].methods), item[0]))
 
 
