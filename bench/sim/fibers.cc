@@ -14,7 +14,7 @@ constexpr std::size_t kStackBytes = 256 << 10; ///< Address space of a stack; it
 /// A rank that overflows its stack crashes instead of writing another's.
 constexpr std::size_t kGuardBytes = 4096;
 /// More fibers have no guards: each takes two mappings, of which Linux gives a process 65,530 (vm.max_map_count).
-constexpr std::size_t kMostGuarded = 20000;
+constexpr std::size_t kMaxGuarded = 20000;
 
 } // namespace
 
@@ -25,7 +25,7 @@ Fibers::Fibers(int count, std::function<void(int)> body)
   void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   stacks_ = static_cast<std::byte*>(memory);
-  for (std::size_t i = 0; i < fibers_.size() && fibers_.size() <= kMostGuarded; ++i)
+  for (std::size_t i = 0; i < fibers_.size() && fibers_.size() <= kMaxGuarded; ++i)
     ::mprotect(stacks_ + i * kStackBytes, kGuardBytes, PROT_NONE);
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/invalid.h"
 #include "base/split_mix.h"
 #include "builtins/builtins.h"
 #include "planner/candidates.h"
@@ -21,7 +22,7 @@ using schedule::Links;
 /// Schedules of more steps are not simulated: the planner's own price, for about as many bytes, is taken.
 constexpr std::uint64_t kMaxSteps = 2'000'000;
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+using base::invalid;
 
 schedule::NodePrice shared(schedule::NodePrice port, int among) {
   port.up_bytes_per_s /= among;

@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/invalid.h"
+
 namespace goss::bench::sim {
 
 namespace {
 
 using schedule::Links;
 
-Status invalid(const std::string& text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, "the sites: " + text); }
+Status invalid(const std::string& text) { return base::invalid("the sites: " + text); }
 
 /// Lets the reader of link files read "KEY VALUE ..." behind `line`, so that keys, units and errors are the same.
 Result<Links> readLinks(const std::string& base, const std::string& line) {
@@ -91,7 +93,7 @@ Result<Entry> readEntry(const nlohmann::json& site, int ranks) {
   for (const auto& [key, value] : site.items())
     if (key != "count" && key != "ranks" && key != "up" && key != "down")
       return invalid(fmt::format("a site has no '{}'; use count, ranks, up, down", key));
-  const Result<int> copies = readWhole(site, "count", 1, std::min(ranks, Sites::kMost), 1);
+  const Result<int> copies = readWhole(site, "count", 1, std::min(ranks, Sites::kMaxSites), 1);
   if (!copies.isOk()) return copies.status();
   const Result<int> each = readWhole(site, "ranks", 1, ranks, -1);
   if (!each.isOk()) return each.status();
@@ -120,7 +122,7 @@ Status Sites::place(const nlohmann::json& list) {
     counts.insert(counts.end(), static_cast<std::size_t>(copies), each);
     ports_.insert(ports_.end(), static_cast<std::size_t>(copies), port);
     each < 0 ? sharing += copies : rest -= std::int64_t{copies} * each;
-    if (counts.size() > kMost) return invalid(fmt::format("there are more than {}", kMost));
+    if (counts.size() > kMaxSites) return invalid(fmt::format("there are more than {}", kMaxSites));
   }
   if (rest < sharing || (rest > 0 && sharing == 0) || counts.empty())
     return invalid(fmt::format("they do not hold {} ranks, with one in each at least", ranks()));

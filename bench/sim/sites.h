@@ -32,7 +32,7 @@ struct JitteryPrice {
 class Sites {
  public:
   /// Sites; the links between them are a matrix.
-  static constexpr int kMost = 1000;
+  static constexpr int kMaxSites = 1000;
   /// One site.
   explicit Sites(int ranks);
   /// Errors: invalidArgument, naming what is wrong.

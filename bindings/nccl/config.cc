@@ -7,6 +7,8 @@
 #include <cctype>
 #include <cstring>
 
+#include "bindings/nccl/errors.h"
+
 namespace goss::nccl {
 
 namespace {
@@ -30,8 +32,6 @@ constexpr std::array kGrowth{Growth{offsetof(ncclConfig_t, cgaClusterSize), 2170
                              Growth{offsetof(ncclConfig_t, launchOrderImplicit), 23100}};
 
 constexpr std::size_t kHead = offsetof(ncclConfig_t, blocking);
-
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
 
 /// Bytes of a config of `version` that hold fields.
 std::size_t knownBytes(unsigned version) {
@@ -91,7 +91,7 @@ Result<ncclConfig_t> readConfig(const ncclConfig_t* given) {
     return invalid("ncclConfig_t: begin from NCCL_CONFIG_INITIALIZER, which sets size, magic and version");
   const std::size_t bytes = std::min({given->size, sizeof config, knownBytes(given->version)});
   std::memcpy(&config.blocking, &given->blocking, bytes - kHead);
-  if (const Status status = check(config); !status.isOk()) return status;
+  if (Status status = check(config); !status.isOk()) return status;
   return config;
 }
 

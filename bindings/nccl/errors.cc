@@ -108,6 +108,8 @@ ncclResult_t report(const Status& status) {
   return status.isOk() ? ncclSuccess : refuse(resultOf(status.kind()), status.text());
 }
 
+Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+
 Status lastFailure(goss_status status) {
   return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
 }

@@ -23,6 +23,8 @@ const char* lastError();
 ncclResult_t resultOf(goss_status status);
 /// ncclSuccess, or refuse() with the status's code and text.
 ncclResult_t report(const Status& status);
+/// GOSS_ERR_INVALID_ARGUMENT with this text.
+Status invalid(std::string text);
 /// The calling thread's last failure in the C ABI.
 Status lastFailure(goss_status status);
 

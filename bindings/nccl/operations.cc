@@ -28,8 +28,6 @@ struct Given {
   const ncclCollConfig_t* config = nullptr;
 };
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
-
 Status checkMemory(const void* memory, const char* what, Kind kind) {
   if (memory == nullptr) return invalid(fmt::format("nccl{}: {} is NULL", nameOf(kind), what));
   auto provider = devices();

@@ -92,7 +92,7 @@ Result<StreamOrder::Queues> StreamOrder::queuesOf(const std::vector<std::shared_
     const auto queue = queueOf(call->stream);
     if (!queue.isOk()) return queue.status();
     if (std::find(queues.begin(), queues.end(), queue.value()) != queues.end()) continue;
-    const Status status = queue.value()->check();
+    Status status = queue.value()->check();
     if (!status.isOk() && status.kind() != GOSS_ERR_DEVICE) return status;
     queues.push_back(queue.value());
   }

@@ -29,8 +29,6 @@ Result<goss_comm_t> made(goss_status status, goss_comm_t comm) {
   return comm;
 }
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
-
 /// The first survivor makes an id and sends it to the others.
 Result<goss_comm_t> meetSurvivors(ncclComm& parent, const std::vector<int>& survivors, Turn& turn) {
   const auto place = std::find(survivors.begin(), survivors.end(), parent.rank.load());

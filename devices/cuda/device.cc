@@ -80,7 +80,7 @@ Result<std::unique_ptr<DeviceBlock>> allocatePinned(const Context& context, std:
   if (memory == MAP_FAILED)
     return Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: no memory for {} pinned bytes", context.name(), bytes));
   auto block = std::make_unique<PinnedMemory>(context, memory, bytes);
-  if (const Status status = block->registerWithDevice(); !status.isOk()) return status;
+  if (Status status = block->registerWithDevice(); !status.isOk()) return status;
   return std::unique_ptr<DeviceBlock>(std::move(block));
 }
 
@@ -107,7 +107,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int o
   if (error != CUDA_SUCCESS)
     return Status::error(GOSS_ERR_DEVICE, fmt::format("{} does not open: {}", name, driver.textOf(error)));
   auto opened = std::make_unique<CudaDevice>(driver, ordinal, context, name);
-  if (const Status status = opened->probeFlags(); !status.isOk()) return status;
+  if (Status status = opened->probeFlags(); !status.isOk()) return status;
   return opened;
 }
 
@@ -185,7 +185,7 @@ Result<std::unique_ptr<DeviceQueue>> CudaDevice::queue(void* stream) {
   const bool own_device = given == nullptr || given == CU_STREAM_LEGACY || given == CU_STREAM_PER_THREAD;
   if (given != nullptr && !flags_.isOk()) return flags_;
   if (!own_device)
-    if (const Status status = checkStream(given); !status.isOk()) return status;
+    if (Status status = checkStream(given); !status.isOk()) return status;
   return CudaQueue::make(context_, given, gates_);
 }
 

@@ -16,6 +16,9 @@ namespace goss {
 /// After this time the writes of every processor are visible to all others.
 inline constexpr std::chrono::milliseconds kBoardGrace(1);
 
+/// Bytes of a lane in which only the slots of lib/boards lie; a longer lane has as many for them.
+inline constexpr std::size_t kBoardSlotsBytes = 36 * 1024;
+
 /// A rank's board is cut into lanes, which are zero at first and aligned to 64 bytes. One thread at a time calls a
 /// board, as it does the transport. Any thread may read and write memory that the board handed out as long as the
 /// transport lives, also after the peer has died or left.

@@ -6,6 +6,7 @@
 
 #include "boards/board_price.h"
 #include "kernels/kernels.h"
+#include "platform/memory/cache_lines.h"
 #include "platform/memory/pages.h"
 #include "platform/relax.h"
 #include "schedule/contract.h"
@@ -20,15 +21,13 @@ struct BoardChannel::Slot {
 
 namespace {
 
-constexpr std::size_t kLine = 64;
+constexpr std::size_t kLine = platform::kCacheLineBytes;
 constexpr std::size_t kHeaderBytes = 32;
 /// A reader prefetches the first kMaxFetchedBytes of a contribution of at least so many bytes. Between processors that
 /// share no cache (250 ns a line) 8 KiB then take 2.7 instead of 5.2 us, between others 1.6 instead of 1.5. At 4 KiB it
 /// is 2.0 instead of 2.7, and 0.89 instead of 0.79.
 constexpr std::size_t kFetchedBytes = 4096;
 constexpr std::size_t kMaxFetchedBytes = 8192;
-/// Bytes of a lane's slots; the rest of a wide lane lies behind them.
-constexpr std::size_t kSlotsBytes = 36 * 1024;
 /// Contributions of more bytes lie behind the slots.
 constexpr std::uint64_t kMaxBesideBytes = 1536;
 /// The area behind the slots is cut into so many parts. A collective's part is not that of any of the kSlots - 1
@@ -38,11 +37,10 @@ constexpr std::uint64_t kParts = 5;
 /// Limit of a contribution behind the slots; a part holds several of them.
 constexpr std::uint64_t kMaxBehindBytes = kWideBoardBytes;
 /// With more ranks, all lanes have too many pages to touch in one call, which holds the engine's lock meanwhile.
-constexpr std::size_t kMostTouchedRanks = 16;
+constexpr std::size_t kMaxTouchedRanks = 16;
 constexpr std::size_t kMinBehindBytes = 16 * kMaxBehindBytes;
-/// Lines that no rank writes: the reader's processor prefetches them when it comes near the end
-/// (transports/shm/ring.h).
-constexpr std::size_t kGapBytes = 9 * kLine;
+/// Lines that no rank writes: the reader's processor prefetches them when it comes near the end.
+constexpr std::size_t kGapBytes = platform::kPrefetchedBytes;
 
 void fetch(const std::byte* from, std::uint64_t bytes) {
   for (std::uint64_t at = 0; at < bytes; at += kLine)
@@ -63,7 +61,7 @@ std::unique_ptr<BoardChannel> BoardChannel::create(Board* board, std::uint32_t l
   channel->board_ = board;
   channel->rank_ = rank;
   channel->oversubscribed_ = oversubscribed;
-  const std::size_t slots_bytes = std::min(board->laneBytes(lane), kSlotsBytes);
+  const std::size_t slots_bytes = std::min(board->laneBytes(lane), kBoardSlotsBytes);
   channel->stride_ = slots_bytes / kSlots / kLine * kLine;
   if (channel->stride_ <= kHeaderBytes) return nullptr;
   const std::size_t behind_bytes = board->laneBytes(lane) - slots_bytes;
@@ -139,7 +137,7 @@ std::size_t BoardChannel::place(const BoardCollective& work) const {
   if (work.behind_places == 0) return work.number % kSlots * stride_ + kHeaderBytes;
   // 32 bits, because a long division would cost time that is noticed. Where the number overflows the places begin anew.
   const std::uint32_t turn = static_cast<std::uint32_t>(work.number / kParts) % work.behind_places;
-  return kSlotsBytes + work.number % kParts * part_bytes_ + std::size_t{turn} * work.behind_stride;
+  return kBoardSlotsBytes + work.number % kParts * part_bytes_ + std::size_t{turn} * work.behind_stride;
 }
 
 /// The bytes that `rank` contributes to this rank's result.
@@ -208,12 +206,12 @@ bool BoardChannel::hasRoom(std::uint64_t number) {
 
 /// Touches the pages behind the slots of the rank's lane before this process first uses them.
 void BoardChannel::touchBehind(const BoardCollective& work, int rank) {
-  if (work.behind_places == 0 || lanes_.size() > kMostTouchedRanks) return;
+  if (work.behind_places == 0 || lanes_.size() > kMaxTouchedRanks) return;
   const auto index = static_cast<std::size_t>(rank);
   touched_.resize(lanes_.size());
   if (touched_[index]) return;
   touched_[index] = true;
-  platform::touchPages(lanes_[index] + kSlotsBytes, part_bytes_ * kParts, rank == rank_);
+  platform::touchPages(lanes_[index] + kBoardSlotsBytes, part_bytes_ * kParts, rank == rank_);
 }
 
 void BoardChannel::post(BoardCollective& work) {

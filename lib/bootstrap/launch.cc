@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/invalid.h"
 #include "base/wire.h"
 #include "bootstrap/launcher_variables.h"
 #include "bootstrap/pmi.h"
@@ -18,21 +19,22 @@ namespace goss {
 
 namespace {
 
-Status refuse(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+using base::invalid;
 
 /// Sets rank and size: the caller's fields first, then the launcher's variables.
-Status setPlace(const LauncherPlace& place, const goss_config* fields, Launch& launch) {
-  launch.rank = fields != nullptr && fields->rank >= 0 ? fields->rank : place.rank;
-  launch.ranks = fields != nullptr && fields->ranks > 0 ? fields->ranks : place.ranks;
-  launch.local_rank = place.local_rank;
+Status setRank(const LauncherRank& given, const goss_config* fields, Launch& launch) {
+  launch.rank = fields != nullptr && fields->rank >= 0 ? fields->rank : given.rank;
+  launch.ranks = fields != nullptr && fields->ranks > 0 ? fields->ranks : given.ranks;
+  launch.local_rank = given.local_rank;
   if (launch.rank < 0 && launch.ranks == 1) launch.rank = 0;
   if (launch.rank < 0 || launch.ranks < 1)
-    return refuse(fmt::format("{} is not known: set it in goss_config or by the launcher's variable {}",
-                              launch.rank < 0 ? "this process's rank" : "the number of ranks",
-                              launch.rank < 0 ? "RANK" : "WORLD_SIZE"));
+    return invalid(fmt::format("{} is not known: set it in goss_config or by the launcher's variable {}",
+                               launch.rank < 0 ? "this process's rank" : "the number of ranks",
+                               launch.rank < 0 ? "RANK" : "WORLD_SIZE"));
   if (launch.ranks > kMaxRanks || launch.rank >= launch.ranks)
-    return refuse(fmt::format("rank {} of {} ranks: ranks go from 0 to one less than their number, which is at most {}",
-                              launch.rank, launch.ranks, kMaxRanks));
+    return invalid(
+        fmt::format("rank {} of {} ranks: ranks go from 0 to one less than their number, which is at most {}",
+                    launch.rank, launch.ranks, kMaxRanks));
   return Status::ok();
 }
 
@@ -47,7 +49,7 @@ Status meetByUniqueId(const goss_unique_id& bytes, Launch& launch) {
     if (same_host || !address.loopback()) addresses.push_back(address);
   }
   if (addresses.empty())
-    return refuse(
+    return invalid(
         "the unique id names only loopback addresses of another host; make it with GOSS_INTERFACE set to a "
         "network that this host reaches");
   // On the maker's host nothing can block loopback.
@@ -94,12 +96,12 @@ void meetAtMaster(const LauncherVariables& variables, const Config& config, Laun
 }
 
 /// A launcher's own exchange connects the processes that it started, in its numbering.
-Status requireOwnPlace(std::string_view launcher, const LauncherPlace& place, const Launch& launch) {
-  if (launch.rank == place.rank && launch.ranks == place.ranks) return Status::ok();
-  return refuse(
+Status requireOwnRank(std::string_view launcher, const LauncherRank& given, const Launch& launch) {
+  if (launch.rank == given.rank && launch.ranks == given.ranks) return Status::ok();
+  return invalid(
       fmt::format("rank {} of {} was asked for, but {} started this process as rank {} of {}; leave rank and ranks to "
                   "the launcher, or pass a unique id",
-                  launch.rank, launch.ranks, launcher, place.rank, place.ranks));
+                  launch.rank, launch.ranks, launcher, given.rank, given.ranks));
 }
 
 /// The task's node list names rank 0's host, and job and step give a port that all ranks compute alike.
@@ -108,7 +110,7 @@ Status meetOnFirstNode(const LauncherVariables& variables, const Config& config,
   constexpr unsigned kPorts = 16384;
   const auto host = firstSlurmHost(variables.slurm_nodes);
   if (!host)
-    return refuse(
+    return invalid(
         fmt::format("Slurm says that this is rank {} of {}, but SLURM_STEP_NODELIST is \"{}\"; set "
                     "MASTER_ADDR and MASTER_PORT for all ranks",
                     launch.rank, launch.ranks, variables.slurm_nodes));
@@ -125,9 +127,9 @@ Status meetOnFirstNode(const LauncherVariables& variables, const Config& config,
 /// Where the user has named no meeting point, the launcher that started this process distributes rank 0's unique id.
 Status meetThroughLauncher(const LauncherVariables& variables, const Config& config, Launch& launch) {
   const auto make = [&] { return makeUniqueId(config); };
-  const auto meet = [&](const char* source, const LauncherPlace& place, const auto& exchange) {
+  const auto meet = [&](const char* source, const LauncherRank& given, const auto& exchange) {
     launch.source = source;
-    Status own = requireOwnPlace(source, place, launch);
+    Status own = requireOwnRank(source, given, launch);
     if (!own.isOk()) return own;
     const Result<goss_unique_id> id = exchange();
     return id.isOk() ? meetByUniqueId(id.value(), launch) : id.status();
@@ -138,10 +140,10 @@ Status meetThroughLauncher(const LauncherVariables& variables, const Config& con
   if (variables.pmi.known() && variables.pmi_fd >= 0) return meet("mpiexec", variables.pmi, pmi);
   if (variables.slurm.known() && variables.pmix) return meet("srun", variables.slurm, pmix);
   if (variables.slurm.known()) {
-    Status own = requireOwnPlace("srun", variables.slurm, launch);
+    Status own = requireOwnRank("srun", variables.slurm, launch);
     return own.isOk() ? meetOnFirstNode(variables, config, launch) : own;
   }
-  return refuse(
+  return invalid(
       fmt::format("rank {} of {} does not know where to meet the others: set MASTER_ADDR and MASTER_PORT, pass a "
                   "unique id, or start by mpirun, mpiexec or srun",
                   launch.rank, launch.ranks));
@@ -155,8 +157,8 @@ Result<Launch> detectLaunch(const Config& config, const goss_config* fields) {
   const LauncherVariables& variables = read.value();
   Launch launch;
   const bool asked = fields != nullptr && (fields->unique_id != nullptr || fields->rank >= 0 || fields->ranks > 0);
-  if (!asked && !variables.place().known()) return launch;
-  Status placed = setPlace(variables.place(), fields, launch);
+  if (!asked && !variables.given().known()) return launch;
+  Status placed = setRank(variables.given(), fields, launch);
   if (!placed.isOk()) return placed;
   if (fields != nullptr && fields->unique_id != nullptr) {
     launch.source = "unique id";
@@ -171,10 +173,10 @@ Result<Launch> detectLaunch(const Config& config, const goss_config* fields) {
     return launch;
   }
   if (variables.master_port < 0 && config.bootstrap_port == 0)
-    return refuse(fmt::format("MASTER_ADDR is \"{}\" but MASTER_PORT is not set; set it to a free port of that host",
-                              variables.master_addr));
+    return invalid(fmt::format("MASTER_ADDR is \"{}\" but MASTER_PORT is not set; set it to a free port of that host",
+                               variables.master_addr));
   if (variables.agent_store && variables.master_port == 65535 && config.bootstrap_port == 0)
-    return refuse("MASTER_PORT is \"65535\", torchrun's own, and there is no port above it; set GOSS_BOOTSTRAP_PORT");
+    return invalid("MASTER_PORT is \"65535\", torchrun's own, and there is no port above it; set GOSS_BOOTSTRAP_PORT");
   meetAtMaster(variables, config, launch);
   return launch;
 }

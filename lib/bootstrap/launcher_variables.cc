@@ -30,16 +30,16 @@ Status readNumber(const char* name, int least, int most, int& number) {
   return Status::ok();
 }
 
-Status readPlace(const char* rank, const char* ranks, const char* local_rank, LauncherPlace& place) {
-  if (Status read = readNumber(rank, 0, kMaxRanks - 1, place.rank); !read.isOk()) return read;
-  if (Status read = readNumber(ranks, 1, kMaxRanks, place.ranks); !read.isOk()) return read;
-  return readNumber(local_rank, 0, kMaxRanks - 1, place.local_rank);
+Status readRank(const char* rank, const char* ranks, const char* local_rank, LauncherRank& to) {
+  if (Status read = readNumber(rank, 0, kMaxRanks - 1, to.rank); !read.isOk()) return read;
+  if (Status read = readNumber(ranks, 1, kMaxRanks, to.ranks); !read.isOk()) return read;
+  return readNumber(local_rank, 0, kMaxRanks - 1, to.local_rank);
 }
 
 } // namespace
 
-const LauncherPlace& LauncherVariables::place() const {
-  for (const LauncherPlace* one : {&torchrun, &mpirun, &pmi})
+const LauncherRank& LauncherVariables::given() const {
+  for (const LauncherRank* one : {&torchrun, &mpirun, &pmi})
     if (one->known()) return *one;
   return slurm;
 }
@@ -50,7 +50,7 @@ Result<LauncherVariables> LauncherVariables::read() {
     const char* rank;
     const char* ranks;
     const char* local_rank;
-    LauncherPlace& place;
+    LauncherRank& to;
   } launchers[] = {
       {"RANK", "WORLD_SIZE", "LOCAL_RANK", found.torchrun},
       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", found.mpirun},
@@ -58,7 +58,7 @@ Result<LauncherVariables> LauncherVariables::read() {
       {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", found.slurm},
   };
   for (const auto& one : launchers) {
-    Status read = readPlace(one.rank, one.ranks, one.local_rank, one.place);
+    Status read = readRank(one.rank, one.ranks, one.local_rank, one.to);
     if (!read.isOk()) return read;
   }
   if (found.slurm.ranks < 0) found.slurm = {}; // A batch script also has a SLURM_PROCID, but no step.

@@ -11,7 +11,7 @@
 namespace goss {
 
 /// A process's rank and number of ranks, from one launcher; -1: the launcher does not tell.
-struct LauncherPlace {
+struct LauncherRank {
   int rank = -1;
   int ranks = -1;
   int local_rank = -1;
@@ -21,10 +21,10 @@ struct LauncherPlace {
 };
 
 struct LauncherVariables {
-  LauncherPlace torchrun; ///< RANK, WORLD_SIZE, LOCAL_RANK: torchrun's, or set by hand.
-  LauncherPlace mpirun;   ///< OMPI_COMM_WORLD_RANK and so on: Open MPI's.
-  LauncherPlace pmi;      ///< PMI_RANK, PMI_SIZE, MPI_LOCALRANKID: MPICH's hydra, Intel MPI, srun --mpi=pmi2.
-  LauncherPlace slurm;    ///< SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID: a task of srun.
+  LauncherRank torchrun; ///< RANK, WORLD_SIZE, LOCAL_RANK: torchrun's, or set by hand.
+  LauncherRank mpirun;   ///< OMPI_COMM_WORLD_RANK and so on: Open MPI's.
+  LauncherRank pmi;      ///< PMI_RANK, PMI_SIZE, MPI_LOCALRANKID: MPICH's hydra, Intel MPI, srun --mpi=pmi2.
+  LauncherRank slurm;    ///< SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID: a task of srun.
   std::string master_addr;
   int master_port = -1;
   std::string run_id;
@@ -36,7 +36,7 @@ struct LauncherVariables {
 
   /// The ranks of the first launcher that knows this process. A batch script of Slurm is not a task:
   /// SLURM_STEP_NUM_TASKS is not set there.
-  [[nodiscard]] const LauncherPlace& place() const;
+  [[nodiscard]] const LauncherRank& given() const;
 
   /// Reads the environment. Errors: invalidArgument naming a malformed variable.
   static Result<LauncherVariables> read();

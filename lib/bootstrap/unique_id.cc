@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/invalid.h"
 #include "base/wire.h"
 #include "platform/advertisement.h"
 #include "platform/host.h"
@@ -20,7 +21,7 @@ constexpr std::uint16_t kVersion = 2;
 constexpr std::size_t kHashedBytes = sizeof(goss_unique_id) - sizeof(std::uint64_t);
 constexpr std::size_t kAddressBytes = 72;
 
-Status refuse(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+using base::invalid;
 
 } // namespace
 
@@ -53,15 +54,15 @@ goss_unique_id encodeUniqueId(const UniqueId& id) {
 Result<UniqueId> decodeUniqueId(const goss_unique_id& bytes) {
   base::WireReader in({bytes.bytes, sizeof bytes.bytes});
   if (in.raw(kMagic.size()) != kMagic)
-    return refuse("the unique id was not made by goss_unique_id_create: its first bytes are wrong");
+    return invalid("the unique id was not made by goss_unique_id_create: its first bytes are wrong");
   const auto version = in.integer<std::uint16_t>();
   if (version != kVersion)
-    return refuse(
+    return invalid(
         fmt::format("the unique id has version {}, this library reads version {}; use one version of Gossamer "
                     "on all ranks",
                     version, kVersion));
   if (XXH3_64bits(bytes.bytes, kHashedBytes) != base::loadLittleEndian<std::uint64_t>(bytes.bytes + kHashedBytes))
-    return refuse("the unique id is damaged: its checksum does not fit; pass all 128 bytes on unchanged");
+    return invalid("the unique id is damaged: its checksum does not fit; pass all 128 bytes on unchanged");
   UniqueId id;
   id.port = in.integer<std::uint16_t>();
   id.process = in.integer<std::uint32_t>();
@@ -75,10 +76,10 @@ Result<UniqueId> decodeUniqueId(const goss_unique_id& bytes) {
   for (int i = 0; i < count; ++i) {
     const std::string_view raw = list.raw(list.integer<std::uint8_t>());
     const auto address = platform::SocketAddress::fromBytes(raw, list.integer<std::uint16_t>());
-    if (!list.ok() || !address || address->port() == 0) return refuse("the unique id is malformed: its addresses are");
+    if (!list.ok() || !address || address->port() == 0) return invalid("the unique id is malformed: its addresses are");
     id.addresses.push_back(*address);
   }
-  if (id.addresses.empty() || id.port == 0) return refuse("the unique id is malformed: it names no address");
+  if (id.addresses.empty() || id.port == 0) return invalid("the unique id is malformed: it names no address");
   return id;
 }
 
@@ -120,14 +121,14 @@ Result<goss_unique_id> makeUniqueId(const Config& config) {
 
 Result<platform::UniqueFd> takeListener(const UniqueId& id) {
   if (id.process != static_cast<std::uint32_t>(platform::processId()) || id.host != hostHash())
-    return refuse(
+    return invalid(
         fmt::format("rank 0 must be the process that made the unique id (process {} of its host), which alone can use "
                     "or destroy it; this is process {}",
                     id.process, platform::processId()));
   const int fd = static_cast<int>(id.listen_fd);
   const auto at = platform::localAddress(fd);
   if (!at || !platform::isListening(fd) || at->port() != id.port)
-    return refuse("the unique id has been used already: its listening socket is gone; make a new id for every world");
+    return invalid("the unique id has been used already: its listening socket is gone; make a new id for every world");
   return platform::UniqueFd(fd);
 }
 

@@ -6,6 +6,7 @@
 
 #include "collectives/catalogue.h"
 #include "compressors/chain.h"
+#include "gossamer/transport_names.h"
 #include "platform/plug.h"
 #include "security/security.h"
 #include "transports/common/plug.h"
@@ -18,6 +19,8 @@ namespace goss {
 
 namespace {
 
+namespace names = transport_names;
+
 template <typename T>
 std::unique_ptr<Transport> make(const TransportContext& context) {
   return std::make_unique<T>(context);
@@ -29,15 +32,16 @@ std::unique_ptr<Transport> makeTls(const TransportContext& context) {
 }
 
 constexpr std::array kTransports{
-    TransportEntry{"loopback", "threads of one process exchange pointers", Reach::process, true, false,
+    TransportEntry{names::kLoopback, "threads of one process exchange pointers", Reach::process, true, false,
                    make<transports::LoopbackTransport>},
-    TransportEntry{"shm", "shared memory", Reach::host, true, false, make<transports::ShmTransport>},
-    TransportEntry{"tls", "TCP through TLS 1.3; only with `GOSS_TLS`", Reach::network, true, true, makeTls},
-    TransportEntry{"tcp", "TCP; only without `GOSS_TLS`", Reach::network, true, false, make<transports::TcpTransport>},
-    TransportEntry{"sim", "a simulated network, for tests", Reach::process, false, false,
+    TransportEntry{names::kShm, "shared memory", Reach::host, true, false, make<transports::ShmTransport>},
+    TransportEntry{names::kTls, "TCP through TLS 1.3; only with `GOSS_TLS`", Reach::network, true, true, makeTls},
+    TransportEntry{names::kTcp, "TCP; only without `GOSS_TLS`", Reach::network, true, false,
+                   make<transports::TcpTransport>},
+    TransportEntry{names::kSim, "a simulated network, for tests", Reach::process, false, false,
                    make<transports::SimTransport>},
-    TransportEntry{"ucx", "[UCX](#over-ucx)", Reach::network, false, false, nullptr},
-    TransportEntry{"mpi", "[messages of MPI](#over-mpi)", Reach::network, false, false, nullptr},
+    TransportEntry{names::kUcx, "[UCX](#over-ucx)", Reach::network, false, false, nullptr},
+    TransportEntry{names::kMpi, "[messages of MPI](#over-mpi)", Reach::network, false, false, nullptr},
 };
 
 /// Whether this transport is secure enough for the run. Without GOSS_TLS every transport is; with it no bytes may leave

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/invalid.h"
 #include "kernels/kernels.h"
 #include "schedule/compress.h"
 #include "schedule/contract.h"
@@ -114,7 +115,7 @@ void setUniformShape(Call& call, int ranks) {
 
 namespace {
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+using base::invalid;
 
 /// The dtypes for which an op is defined, as text for errors.
 const char* dtypesOf(ReduceOp op) {
@@ -270,7 +271,7 @@ Status validate(const Call& call, int size) {
   if (dtypeBytes(call.dtype) == 0) {
     return invalid(fmt::format("{}: unknown dtype {}", name, static_cast<int>(call.dtype)));
   }
-  if (isRooted(call.collective) && (call.root < 0 || call.root >= size)) {
+  if (schedule::hasRoot(call.collective) && (call.root < 0 || call.root >= size)) {
     return invalid(fmt::format("{}: root {} is not a rank of this communicator (0..{})", name, call.root, size - 1));
   }
   if (call.timeout_ms < 0)

@@ -78,7 +78,7 @@ std::string Signature::describe() const {
   std::string text(schedule::nameOf(collective));
   if (schedule::reduces(collective)) text += fmt::format("({})", opName(op));
   text += fmt::format(" of {} {}", count, dtypeName(dtype));
-  if (isRooted(collective)) text += fmt::format(", root {}", root);
+  if (schedule::hasRoot(collective)) text += fmt::format(", root {}", root);
   return text;
 }
 

@@ -42,10 +42,6 @@ std::uint32_t historyAfter(const Envelope& call);
 
 const char* dtypeName(DType dtype);
 const char* opName(ReduceOp op);
-constexpr bool isRooted(Collective collective) {
-  return collective == Collective::reduce || collective == Collective::broadcast || collective == Collective::gather ||
-         collective == Collective::scatter;
-}
 
 } // namespace goss
 

@@ -39,8 +39,8 @@ Status refuseDevice(const char* function, const char* name, World& world, const 
 
 /// Enqueues a call that has started on its caller's stream; in an open group the end of the group enqueues its gates.
 void enqueue(Operation& operation);
-/// The same for an operation that has just started; hands its request out, or lets it end by itself. Returns its
-/// failure, if it has failed as it started.
+/// Enqueues an operation that has just started on its caller's stream, and hands its request out, or lets it end by
+/// itself. Returns its failure, if it has failed as it started.
 Status launchOrdered(Communicator& communicator, Operation& operation, goss_request_t* request);
 
 } // namespace goss::capi

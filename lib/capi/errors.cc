@@ -31,8 +31,6 @@ void tell(const Status& kept, goss_status* status, const char** text) {
   if (text != nullptr) *text = kept.cText();
 }
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
-
 } // namespace goss::capi
 
 extern "C" {

@@ -6,6 +6,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/invalid.h"
 #include "gossamer/gossamer.h"
 #include "gossamer/status.h"
 
@@ -15,7 +16,7 @@ namespace goss::capi {
 goss_status report(const Status& status);
 /// The world rank that the status of this thread's last report() blames, or -1.
 int lastCulpritOfThisThread();
-Status invalid(std::string text);
+using base::invalid;
 /// Copies the kind and the text of `kept` to a C caller's arguments; `status` and `text` may be null.
 void tell(const Status& kept, goss_status* status, const char** text);
 

@@ -7,12 +7,12 @@ namespace goss {
 
 namespace {
 
-constexpr std::size_t kLeastBytes = 4096;
+constexpr std::size_t kMinBytes = 4096;
 
 } // namespace
 
 Result<BlockPool::Lease> BlockPool::lease(std::size_t bytes) {
-  const std::size_t size = std::bit_ceil(std::max(bytes, kLeastBytes));
+  const std::size_t size = std::bit_ceil(std::max(bytes, kMinBytes));
   {
     const std::lock_guard lock(mutex_);
     auto& idle = idle_[static_cast<std::size_t>(std::countr_zero(size))];

@@ -37,8 +37,8 @@ class Engine {
 
   /// How often a blocking call looks for its end before it becomes an operation of the loop: about two microseconds.
   static constexpr int kLooks = 160;
-  /// The same where ranks outnumber processors, with a yield before each look: to become an operation of the loop would
-  /// cost more than the look that finds the end.
+  /// As kLooks, where ranks outnumber processors, with a yield before each look: to become an operation of the loop
+  /// would cost more than the look that finds the end.
   static constexpr int kYields = 16;
 
   explicit Engine(const Config& config);

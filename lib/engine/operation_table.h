@@ -36,7 +36,7 @@ class OperationTable {
   /// Starts an operation as a part of `parent`, which is advanced when the part has completed with success, or has
   /// failed alone. Callers know only the parent, and it alone is counted.
   Status startPartOnLoop(Operation& part, Operation& parent) GOSS_ON_LOOP;
-  /// The same for a phase of `parent`, which has taken `place` in the history.
+  /// As startPartOnLoop(), for a phase of `parent`, which has taken `place` in the history.
   Status startPhaseOnLoop(Operation& phase, Operation& parent, std::uint64_t place) GOSS_ON_LOOP;
   /// A collective takes its place in the history now, before it starts.
   void numberOnLoop(Operation& operation) GOSS_ON_LOOP {

@@ -15,10 +15,10 @@ std::vector<KeptEncoding> CallResiduals::encodingsOf(const KeepingCall& keeping)
     const StepContext context{schedule, keeping.call, layout, 0};
     for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
       if (!keepsFeedback(schedule, *keeping.call.codecs, schedule.steps[i])) continue;
-      const FeedbackPlace place = feedbackPlaceOf(context, schedule.steps[i]);
-      if (place.range.count == 0) continue;
+      const FeedbackKey encoding = feedbackKeyOf(context, schedule.steps[i]);
+      if (encoding.range.count == 0) continue;
       const bool on_device = keeping.edge.isBound() && keeping.edge.plan()->isOnDevice(i);
-      encodings.push_back({{residualKeyOf(place), place.range}, fragment * schedule.steps.size() + i, on_device});
+      encodings.push_back({{residualKeyOf(encoding), encoding.range}, fragment * schedule.steps.size() + i, on_device});
     }
   }
   return encodings;

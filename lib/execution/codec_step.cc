@@ -72,18 +72,18 @@ bool keepsFeedback(const Schedule& schedule, const CodecPair& codecs, const Step
   return step.finishes ? codecs.result.feedback.server : own && codecs.contribution.feedback.worker;
 }
 
-FeedbackPlace feedbackPlaceOf(const StepContext& context, const Step& step) {
+FeedbackKey feedbackKeyOf(const StepContext& context, const Step& step) {
   const Call& call = context.call;
   const Slot result = context.schedule.slotsOf(step.targets)[0];
-  FeedbackPlace place;
-  place.tensor = call.tensor;
+  FeedbackKey key;
+  key.tensor = call.tensor;
   // Each block of an all_to_all is a tensor of its own.
   if (schedule::exchangesBlocks(call.collective))
-    place.id = context.schedule.chunkLike(context.schedule.slotsOf(step.sources)[0]);
-  place.range = {tensorOffset(context, result), context.layout.extentOf(result).count_elems};
-  place.server = step.finishes;
-  place.draw = context.draw;
-  return place;
+    key.id = context.schedule.chunkLike(context.schedule.slotsOf(step.sources)[0]);
+  key.range = {tensorOffset(context, result), context.layout.extentOf(result).count_elems};
+  key.server = step.finishes;
+  key.draw = context.draw;
+  return key;
 }
 
 const Compression& compressionOf(const CodecPair& codecs, bool result) {

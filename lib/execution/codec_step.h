@@ -47,7 +47,7 @@ CodecStep describeCodecStep(const StepContext& context, const Step& step);
 bool keepsFeedback(const Schedule& schedule, const CodecPair& codecs, const Step& step);
 
 /// Whose loss a step that keepsFeedback() keeps.
-FeedbackPlace feedbackPlaceOf(const StepContext& context, const Step& step);
+FeedbackKey feedbackKeyOf(const StepContext& context, const Step& step);
 
 /// The codec that a payload slot's bytes belong to.
 const Compression& compressionOf(const CodecPair& codecs, bool result);

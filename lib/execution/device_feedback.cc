@@ -33,33 +33,35 @@ Status DeviceResiduals::enqueueStart(DeviceQueue& queue) const {
 }
 
 DeviceFeedback::~DeviceFeedback() {
-  for (auto& [key, slots] : held_) {
-    for (auto& [first, held] : slots) {
+  for (auto& [key, intervals] : held_) {
+    for (auto& [first, held] : intervals) {
       if (held.returning != nullptr) waitForCopy(*held.returning->done);
     }
   }
 }
 
-DeviceFeedback::Slots::const_iterator DeviceFeedback::firstTouching(const Slots& slots, std::uint64_t first) {
-  auto slot = slots.upper_bound(first);
-  if (slot != slots.begin() && std::prev(slot)->first + std::prev(slot)->second.count > first) --slot;
-  return slot;
+DeviceFeedback::Intervals::const_iterator DeviceFeedback::firstTouching(const Intervals& intervals,
+                                                                        std::uint64_t first) {
+  auto interval = intervals.upper_bound(first);
+  if (interval != intervals.begin() && std::prev(interval)->first + std::prev(interval)->second.count > first)
+    --interval;
+  return interval;
 }
 
 bool DeviceFeedback::overlaps(const KeptRange& kept) const {
-  const auto slots = held_.find(kept.key);
-  if (slots == held_.end() || kept.range.count == 0) return false;
-  const auto slot = firstTouching(slots->second, kept.range.first);
-  return slot != slots->second.end() && slot->first < kept.range.end();
+  const auto intervals = held_.find(kept.key);
+  if (intervals == held_.end() || kept.range.count == 0) return false;
+  const auto interval = firstTouching(intervals->second, kept.range.first);
+  return interval != intervals->second.end() && interval->first < kept.range.end();
 }
 
 /// Null unless exactly these elements lie in one piece of device memory, and stay there.
 const DeviceFeedback::Held* DeviceFeedback::find(const KeptRange& kept) const {
-  const auto slots = held_.find(kept.key);
-  if (slots == held_.end()) return nullptr;
-  const auto slot = slots->second.find(kept.range.first);
-  if (slot == slots->second.end() || slot->second.count != kept.range.count) return nullptr;
-  return slot->second.returning == nullptr ? &slot->second : nullptr;
+  const auto intervals = held_.find(kept.key);
+  if (intervals == held_.end()) return nullptr;
+  const auto interval = intervals->second.find(kept.range.first);
+  if (interval == intervals->second.end() || interval->second.count != kept.range.count) return nullptr;
+  return interval->second.returning == nullptr ? &interval->second : nullptr;
 }
 
 /// What a call encodes behind another one in a stream, it encodes after it.
@@ -168,50 +170,50 @@ Result<bool> DeviceFeedback::advanceReturn(Held& held) {
   return false;
 }
 
-Result<bool> DeviceFeedback::bringHome(const ReferenceKey& key, Slots& slots, ElementRange range) {
+Result<bool> DeviceFeedback::bringHome(const ReferenceKey& key, Intervals& intervals, ElementRange range) {
   if (uses_.count(key.tensor) > 0) return false;
   bool all = true;
-  for (auto slot = slots.begin(); slot != slots.end();) {
-    Held& held = slot->second;
-    const ElementRange there{slot->first, held.count};
+  for (auto interval = intervals.begin(); interval != intervals.end();) {
+    Held& held = interval->second;
+    const ElementRange there{interval->first, held.count};
     if (there.end() <= range.first || range.end() <= there.first) {
-      ++slot;
+      ++interval;
       continue;
     }
-    const Result<bool> come = advanceReturn(held);
+    Result<bool> come = advanceReturn(held);
     if (!come.isOk()) return come;
     if (!come.value()) {
       all = false;
-      ++slot;
+      ++interval;
       continue;
     }
     const Result<std::span<float>> home = references_.open(key, there);
     if (!home.isOk()) return home.status();
     std::memcpy(home.value().data(), held.returning->pinned.data(), held.count * sizeof(float));
-    slot = slots.erase(slot);
+    interval = intervals.erase(interval);
   }
   return all;
 }
 
 Result<bool> DeviceFeedback::bringHome(const KeptRange& kept) {
-  const auto slots = held_.find(kept.key);
-  if (slots == held_.end() || !overlaps(kept)) return true;
-  const Result<bool> home = bringHome(kept.key, slots->second, kept.range);
-  if (slots->second.empty()) held_.erase(slots);
+  const auto intervals = held_.find(kept.key);
+  if (intervals == held_.end() || !overlaps(kept)) return true;
+  Result<bool> home = bringHome(kept.key, intervals->second, kept.range);
+  if (intervals->second.empty()) held_.erase(intervals);
   return home;
 }
 
 Result<bool> DeviceFeedback::bringHome(std::uint64_t tensor) {
   bool all = true;
-  for (auto slots = held_.begin(); slots != held_.end();) {
-    if (tensor != 0 && slots->first.tensor != tensor) {
-      ++slots;
+  for (auto intervals = held_.begin(); intervals != held_.end();) {
+    if (tensor != 0 && intervals->first.tensor != tensor) {
+      ++intervals;
       continue;
     }
-    const Result<bool> home = bringHome(slots->first, slots->second, {0, ~std::uint64_t{0}});
+    Result<bool> home = bringHome(intervals->first, intervals->second, {0, ~std::uint64_t{0}});
     if (!home.isOk()) return home;
     all = all && home.value();
-    slots = slots->second.empty() ? held_.erase(slots) : std::next(slots);
+    intervals = intervals->second.empty() ? held_.erase(intervals) : std::next(intervals);
   }
   return all;
 }

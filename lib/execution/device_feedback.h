@@ -85,7 +85,7 @@ class DeviceFeedback {
   /// Whether these elements lie in the reference store. False: they are brought there as soon as no call uses them; ask
   /// again. Errors: the device's, and as ReferenceStore::open().
   Result<bool> bringHome(const KeptRange& kept);
-  /// The same for all that is kept of a tensor; 0: of all.
+  /// Whether all that is kept of `tensor`, or of every tensor (0), lies in the store; else as above.
   Result<bool> bringHome(std::uint64_t tensor);
 
  private:
@@ -101,7 +101,7 @@ class DeviceFeedback {
     float* data = nullptr;
     std::unique_ptr<Return> returning; ///< Null: it stays.
   };
-  using Slots = std::map<std::uint64_t, Held>; ///< By first element; slots of a key do not overlap.
+  using Intervals = std::map<std::uint64_t, Held>; ///< By first element; intervals of a key do not overlap.
   struct Use {
     std::size_t calls = 0;
     void* stream = nullptr;
@@ -115,12 +115,12 @@ class DeviceFeedback {
   bool findMissing(const DeviceStation& station, std::span<const KeptEncoding> encodings,
                    std::vector<KeptRange>& missing) const;
   Status makeRoom(DeviceStation& station, std::span<const KeptRange> missing, DeviceResiduals& into);
-  static Slots::const_iterator firstTouching(const Slots& slots, std::uint64_t first);
+  static Intervals::const_iterator firstTouching(const Intervals& intervals, std::uint64_t first);
   static Result<bool> advanceReturn(Held& held);
-  Result<bool> bringHome(const ReferenceKey& key, Slots& slots, ElementRange range);
+  Result<bool> bringHome(const ReferenceKey& key, Intervals& intervals, ElementRange range);
 
   ReferenceStore& references_;
-  std::map<ReferenceKey, Slots> held_;
+  std::map<ReferenceKey, Intervals> held_;
   std::map<std::uint64_t, Use> uses_; ///< By tensor.
 };
 

@@ -23,8 +23,7 @@ namespace goss {
 
 namespace {
 
-/// From this size on a vector, its result and the peer's do not stay in a processor's last-level cache.
-constexpr std::uint64_t kStreamedPayloadBytes = 8u << 20;
+constexpr std::uint64_t kStreamedPayloadBytes = kernels::kStreamedBytes;
 
 /// Calls with device buffers keep so many more fragments in flight, on their way from the device or back.
 constexpr std::uint32_t kFragmentsUnderWay = 2;
@@ -142,7 +141,7 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   signature_.collective = call.collective;
   signature_.dtype = call.dtype;
   signature_.op = schedule::reduces(call.collective) ? call.op : GOSS_SUM;
-  signature_.root = isRooted(call.collective) ? call.root : -1;
+  signature_.root = schedule::hasRoot(call.collective) ? call.root : -1;
   signature_.count = call.count;
   signature_.detail = context_->plan_hash = planHash(*plan_, call);
   signature_.codec = call.codecs != nullptr ? call.codecs->tag() : std::uint8_t{0};

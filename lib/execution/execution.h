@@ -111,8 +111,8 @@ class Execution final : public Operation, public StreamOrdered {
   bool needs_staging_ = false;
   /// Copy of the input: scaled (GOSS_PREMUL_SUM), or taken away from an in-place exchange.
   std::vector<std::byte> staged_;
-  CodecWork codec_;                        ///< Of compressed calls.
-  EdgeCodec edge_;                         ///< Of compressed calls with device buffers.
+  CodecWork codec_;                        ///< Codecs of a compressed call.
+  EdgeCodec edge_;                         ///< What the device encodes and decodes of such a call.
   std::size_t edge_bytes_ = 0;             ///< Device memory that its largest fragment takes.
   CallResiduals residuals_;                ///< What steps on the device keep of their losses.
   bool encodes_on_host_ = false;           ///< Its steps would run on the device, but for what they keep.
@@ -121,7 +121,7 @@ class Execution final : public Operation, public StreamOrdered {
   std::uint32_t lanes_ = 0;                ///< Runs of this call: fragments in flight.
   /// By run, for device buffers: fragment f goes through stage f % lanes_.
   std::vector<std::unique_ptr<Stage>> stages_;
-  std::shared_ptr<StreamGate> gate_;           ///< Of a call that is a part of its caller's stream, while it is active.
+  std::shared_ptr<StreamGate> gate_;           ///< Gate in the caller's stream while a call of a stream is active.
   std::vector<std::uint32_t> fragment_of_run_; ///< By run, for device buffers: its fragment.
   std::uint32_t next_fragment_ = 0;
   std::uint32_t fragments_left_ = 0;

@@ -13,22 +13,23 @@ constexpr std::string_view kErrorSpec = "int8:block=256,mode=symmetric,round=nea
 
 } // namespace
 
-ReferenceKey residualKeyOf(const FeedbackPlace& place) {
-  return {place.tensor, place.server ? ReferenceRole::server : ReferenceRole::worker, place.id};
+ReferenceKey residualKeyOf(const FeedbackKey& encoding) {
+  return {encoding.tensor, encoding.server ? ReferenceRole::server : ReferenceRole::worker, encoding.id};
 }
 
-Result<KeptFeedback> openFeedback(ReferenceStore& store, const ErrorFeedback& feedback, const FeedbackPlace& place) {
+Result<KeptFeedback> openFeedback(ReferenceStore& store, const ErrorFeedback& feedback, const FeedbackKey& encoding) {
   using Role = ReferenceRole;
   KeptFeedback kept;
-  if (!(place.server ? feedback.server : feedback.worker)) return kept;
+  if (!(encoding.server ? feedback.server : feedback.worker)) return kept;
   const bool momentum = feedback.momentum != 0;
-  const ReferenceKey key = momentum ? ReferenceKey{place.tensor, Role::velocity, place.id} : residualKeyOf(place);
-  Result<std::span<float>> residual = store.open(key, place.range);
+  const ReferenceKey key =
+      momentum ? ReferenceKey{encoding.tensor, Role::velocity, encoding.id} : residualKeyOf(encoding);
+  Result<std::span<float>> residual = store.open(key, encoding.range);
   if (!residual.isOk()) return residual.status();
   kept.residual = residual.value().data();
-  kept.forget = feedback.reset_steps != 0 && place.draw % feedback.reset_steps == 0;
+  kept.forget = feedback.reset_steps != 0 && encoding.draw % feedback.reset_steps == 0;
   if (momentum) {
-    Result<std::span<float>> sum = store.open({place.tensor, Role::momentum, place.id}, place.range);
+    Result<std::span<float>> sum = store.open({encoding.tensor, Role::momentum, encoding.id}, encoding.range);
     if (!sum.isOk()) return sum.status();
     kept.momentum = sum.value().data();
   }

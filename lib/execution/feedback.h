@@ -20,7 +20,7 @@ struct KeptFeedback {
 };
 
 /// Identifies an encoding: the tensor's elements, and whose.
-struct FeedbackPlace {
+struct FeedbackKey {
   std::uint64_t tensor = 0;
   std::uint64_t id = 0; ///< Number of a block that is a tensor of its own.
   ElementRange range;
@@ -29,11 +29,11 @@ struct FeedbackPlace {
 };
 
 /// Where an encoding without momentum keeps what it loses.
-ReferenceKey residualKeyOf(const FeedbackPlace& place);
+ReferenceKey residualKeyOf(const FeedbackKey& encoding);
 
 /// Opens the state. Roles in the store: residuals are worker or server; DGC's accumulators velocity (its residual) and
 /// momentum. Valid until the same elements are opened again. Errors: as ReferenceStore::open.
-Result<KeptFeedback> openFeedback(ReferenceStore& store, const ErrorFeedback& feedback, const FeedbackPlace& place);
+Result<KeptFeedback> openFeedback(ReferenceStore& store, const ErrorFeedback& feedback, const FeedbackKey& encoding);
 
 /// Use: begin(), then addMomentum() where there is a momentum, then the encoding with residual() and the feedback's
 /// decay, then end(), maskMomentum(). One encoding at a time; memory grows to the longest.

@@ -5,7 +5,7 @@ namespace goss {
 Result<bool> Passage::begin(Stage& stage, std::uint32_t fragment, std::size_t device_bytes) {
   stage_ = &stage;
   working_ = false;
-  phase_ = Phase::arriving;
+  state_ = State::arriving;
   const Result<std::byte*> memory = stage.memory(slots_.bytes());
   if (!memory.isOk()) return memory.status();
   const bool moved = memory.value() != memory_;
@@ -20,15 +20,15 @@ Result<bool> Passage::begin(Stage& stage, std::uint32_t fragment, std::size_t de
 }
 
 Status Passage::bringOut() {
-  phase_ = Phase::leaving;
+  state_ = State::leaving;
   if (Status status = stage_->bringOut(); !status.isOk()) return status;
   return advance();
 }
 
 Status Passage::advance() {
-  if (phase_ != Phase::arriving && phase_ != Phase::leaving) return Status::ok();
+  if (state_ != State::arriving && state_ != State::leaving) return Status::ok();
   const Result<bool> done = isDone();
-  if (done.isOk() && done.value()) phase_ = phase_ == Phase::arriving ? Phase::here : Phase::left;
+  if (done.isOk() && done.value()) state_ = state_ == State::arriving ? State::here : State::left;
   return done.status();
 }
 
@@ -38,7 +38,7 @@ Status Passage::work(const StageWork& work, std::uint32_t phase) {
 }
 
 Result<bool> Passage::endWork() {
-  const Result<bool> done = stage_->hasWorked();
+  Result<bool> done = stage_->hasWorked();
   if (done.isOk() && done.value()) working_ = false;
   return done;
 }
@@ -48,7 +48,7 @@ bool Passage::hasCome() const {
     const Result<bool> worked = stage_->hasWorked();
     return !worked.isOk() || worked.value();
   }
-  if (phase_ != Phase::arriving && phase_ != Phase::leaving) return false;
+  if (state_ != State::arriving && state_ != State::leaving) return false;
   const Result<bool> done = isDone();
   return !done.isOk() || done.value();
 }

@@ -10,13 +10,13 @@
 namespace goss {
 
 /// The way of one fragment through its stage: it arrives, is here, where the host works on it, leaves, and has left.
-/// One that has no stage is always here. Under the engine's lock.
+/// A fragment without a stage is always here. Under the engine's lock.
 class Passage {
  public:
   void beginWithoutStage() {
     stage_ = nullptr;
     working_ = false;
-    phase_ = Phase::here;
+    state_ = State::here;
   }
   /// Gets memory for slots(), which were laid for this fragment, and `device_bytes` bytes of the device's, and lets
   /// their data come. Returns whether memory() is another than before. `stage` outlives the passage.
@@ -35,8 +35,8 @@ class Passage {
   [[nodiscard]] bool isEnqueued() const { return stage_->isEnqueued(); }
 
   [[nodiscard]] bool hasStage() const { return stage_ != nullptr; }
-  [[nodiscard]] bool isHere() const { return phase_ == Phase::here; }
-  [[nodiscard]] bool hasLeft() const { return phase_ == Phase::left; }
+  [[nodiscard]] bool isHere() const { return state_ == State::here; }
+  [[nodiscard]] bool hasLeft() const { return state_ == State::left; }
   /// Whether advance() or endWork() would change anything, or the device has failed.
   [[nodiscard]] bool hasCome() const;
 
@@ -47,10 +47,10 @@ class Passage {
   [[nodiscard]] std::byte* deviceMemory() const { return device_memory_; }
 
  private:
-  enum class Phase : std::uint8_t { arriving, here, leaving, left };
+  enum class State : std::uint8_t { arriving, here, leaving, left };
 
   [[nodiscard]] Result<bool> isDone() const {
-    return phase_ == Phase::arriving ? stage_->hasArrived() : stage_->hasLeft();
+    return state_ == State::arriving ? stage_->hasArrived() : stage_->hasLeft();
   }
 
   Stage* stage_ = nullptr;
@@ -58,7 +58,7 @@ class Passage {
   std::byte* memory_ = nullptr;
   std::byte* device_memory_ = nullptr;
   bool working_ = false;
-  Phase phase_ = Phase::here;
+  State state_ = State::here;
 };
 
 } // namespace goss

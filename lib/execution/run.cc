@@ -83,8 +83,8 @@ class Run::RecvStep final : public RecvOperation {
     const std::byte* from = bytes.data();
     std::uint64_t left = bytes.size() / element;
     while (left > 0) {
-      const Place& target = run_.places_[step.targets.first + slot_];
-      const Place& source = run_.places_[step.sources.first + slot_];
+      const SlotMemory& target = run_.memory_of_[step.targets.first + slot_];
+      const SlotMemory& source = run_.memory_of_[step.sources.first + slot_];
       const std::uint64_t elems = std::min(left, target.elems - done_elems_);
       const std::size_t at = done_elems_ * element;
       if (reply.buffer != nullptr) {
@@ -138,7 +138,7 @@ Run::Run(Operation& operation, const RunEnvironment& environment, RunContext& co
     : operation_(operation), environment_(environment), context_(context) {
   const Schedule& schedule = *context.schedule;
   const std::size_t steps = schedule.steps.size();
-  places_.resize(schedule.slots.size());
+  memory_of_.resize(schedule.slots.size());
   pieces_.reserve(schedule.slots.size());
   combined_.reserve(schedule.slots.size());
   sends_.resize(steps);
@@ -216,8 +216,8 @@ void Run::resolveReply(std::uint32_t index) {
   SendStep& send = *sends_[index];
   send.reply.buffer = nullptr;
   if (!context_.streams || send.reply_step == kNoStep) return;
-  const Place& message = places_[step.targets.first];
-  const Place& room = places_[context_.schedule->steps[send.reply_step].targets.first];
+  const SlotMemory& message = memory_of_[step.targets.first];
+  const SlotMemory& room = memory_of_[context_.schedule->steps[send.reply_step].targets.first];
   const auto from = reinterpret_cast<std::uintptr_t>(message.data);
   const auto to = reinterpret_cast<std::uintptr_t>(room.data);
   const bool apart = from + message.capacity <= to || to + room.capacity <= from;
@@ -235,7 +235,7 @@ bool Run::isLastUse(std::uint32_t index) const {
   return true;
 }
 
-Run::Place Run::placeOf(Slot slot) const {
+Run::SlotMemory Run::memoryOf(Slot slot) const {
   const schedule::Extent extent = layout_->extentOf(slot);
   const std::size_t at = extent.offset_elems * context_.call->shape.element_bytes;
   const std::size_t bytes = extent.count_elems * context_.call->shape.element_bytes;
@@ -261,7 +261,7 @@ Run::Place Run::placeOf(Slot slot) const {
 std::uint32_t Run::appendPieces(const Step& step) {
   std::uint32_t count = 0;
   for (std::uint32_t i = 0; i < step.targets.count; ++i) {
-    const Place& place = places_[step.targets.first + i];
+    const SlotMemory& place = memory_of_[step.targets.first + i];
     if (place.elems == 0) continue;
     const std::size_t bytes = place.capacity;
     if (count > 0 && static_cast<std::byte*>(pieces_.back().iov_base) + pieces_.back().iov_len == place.data) {
@@ -305,7 +305,7 @@ void Run::resolve() {
   const Schedule& schedule = *context_.schedule;
   resolveScratch();
   for (std::size_t i = 0; i < schedule.slots.size(); ++i)
-    places_[i] = placeOf(schedule.slots[i]);
+    memory_of_[i] = memoryOf(schedule.slots[i]);
   pieces_.clear(); // Capacity covers every slot once, so spans into it stay valid.
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     if (schedule.steps[i].peer < 0) continue;
@@ -428,7 +428,7 @@ bool Run::movesNothing(const Step& step) const {
   const bool knows_own_counts = schedule::exchangesBlocks(call.collective) || isAmongNeighbors(call.collective);
   if (call.collective == Collective::barrier || (call.uneven && knows_own_counts)) return false;
   for (std::uint32_t i = 0; i < step.targets.count; ++i) {
-    if (places_[step.targets.first + i].elems > 0) return false;
+    if (memory_of_[step.targets.first + i].elems > 0) return false;
   }
   return true;
 }
@@ -481,20 +481,20 @@ void Run::runLocal(const Step& step) {
   if (step.kind == StepKind::combine) {
     combined_.clear();
     for (std::uint32_t i = 0; i < step.sources.count; ++i)
-      combined_.push_back(places_[step.sources.first + i].data);
-    const Place& target = places_[step.targets.first];
+      combined_.push_back(memory_of_[step.sources.first + i].data);
+    const SlotMemory& target = memory_of_[step.targets.first];
     kernels::weightedSum(call.dtype, target.data, combined_, context_.schedule->weightsOf(step), target.elems);
     return;
   }
   if (step.kind == StepKind::reduce) {
-    const Place& target = places_[step.targets.first];
-    kernels::reduce(call.dtype, call.op, target.data, places_[step.sources.first].data,
-                    places_[step.sources.first + 1].data, target.elems);
+    const SlotMemory& target = memory_of_[step.targets.first];
+    kernels::reduce(call.dtype, call.op, target.data, memory_of_[step.sources.first].data,
+                    memory_of_[step.sources.first + 1].data, target.elems);
     return;
   }
   for (std::uint32_t i = 0; i < step.targets.count; ++i) {
-    const Place& target = places_[step.targets.first + i];
-    const Place& source = places_[step.sources.first + i];
+    const SlotMemory& target = memory_of_[step.targets.first + i];
+    const SlotMemory& source = memory_of_[step.sources.first + i];
     if (target.elems == 0) continue;
     if (step.kind == StepKind::finish && call.op == GOSS_AVG) {
       kernels::average(call.dtype, target.data, source.data, target.elems, environment_.group.size());

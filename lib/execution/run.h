@@ -96,7 +96,7 @@ class Run {
   class SendStep;
   class RecvStep;
   /// A slot's memory.
-  struct Place {
+  struct SlotMemory {
     std::byte* data = nullptr;
     std::uint64_t elems = 0;
     std::size_t capacity = 0; ///< Size of the memory in bytes.
@@ -109,7 +109,7 @@ class Run {
   void resolveScratch();
   void pairReplies();
   void resolveReply(std::uint32_t index);
-  Place placeOf(Slot slot) const;
+  SlotMemory memoryOf(Slot slot) const;
   std::uint32_t appendPieces(const Step& step);
   [[nodiscard]] bool isLastUse(std::uint32_t index) const;
   [[nodiscard]] bool movesNothing(const Step& step) const;
@@ -143,11 +143,11 @@ class Run {
   std::vector<std::byte> scratch_storage_;
   std::byte* scratch_ = nullptr;
   std::vector<std::byte> payload_storage_;
-  std::vector<Place> payloads_;            ///< By payload slot: its memory.
+  std::vector<SlotMemory> payloads_;       ///< By payload slot: its memory.
   std::vector<std::size_t> payload_bytes_; ///< By payload slot: bytes that it holds.
   std::vector<const void*> combined_;      ///< Sources of the combine step that runs.
   std::vector<PayloadView> payload_views_; ///< Payloads of the step that runs.
-  std::vector<Place> places_;              ///< By index into the schedule's slot pool.
+  std::vector<SlotMemory> memory_of_;      ///< By index into the schedule's slot pool.
   std::vector<iovec> pieces_;
   std::vector<std::unique_ptr<SendStep>> sends_; ///< By step; null for other kinds.
   std::vector<std::unique_ptr<RecvStep>> recvs_;
@@ -158,7 +158,7 @@ class Run {
   std::vector<std::uint32_t> codec_ready_; ///< Steps that encode or decode; messages go first.
   std::size_t codec_head_ = 0;
   EdgeSteps on_device_;
-  std::vector<std::uint32_t> done_on_device_; ///< Of advanceOnDevice().
+  std::vector<std::uint32_t> done_on_device_; ///< Steps that advanceOnDevice() found done.
   std::size_t steps_left_ = 0;
   bool active_ = false;
 };

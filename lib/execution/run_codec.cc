@@ -25,8 +25,8 @@ bool Run::mayDoCodecWork() const {
 Result<bool> Run::isFeedbackHome(const Step& step) const {
   DeviceFeedback& on_devices = environment_.device_feedback;
   if (on_devices.isEmpty()) return true;
-  const FeedbackPlace place = feedbackPlaceOf(stepContext(), step);
-  const Result<bool> home = on_devices.bringHome({residualKeyOf(place), place.range});
+  const FeedbackKey encoding = feedbackKeyOf(stepContext(), step);
+  Result<bool> home = on_devices.bringHome({residualKeyOf(encoding), encoding.range});
   if (home.isOk()) return home;
   return ofDevice(home.status(), environment_.group, *context_.signature);
 }
@@ -36,16 +36,16 @@ Result<KeptFeedback> Run::feedbackOf(const Step& step) const {
   if (!context_.keeps(step)) return KeptFeedback{};
   if (const Result<bool> home = isFeedbackHome(step); !home.isOk()) return home.status();
   const ErrorFeedback& feedback = compressionOf(*context_.call->codecs, step.finishes).feedback;
-  return openFeedback(environment_.references, feedback, feedbackPlaceOf(stepContext(), step));
+  return openFeedback(environment_.references, feedback, feedbackKeyOf(stepContext(), step));
 }
 
 Status Run::addPayloads(std::uint32_t index) {
   const Schedule& schedule = *context_.schedule;
   const Step& step = schedule.steps[index];
   const std::span<const Slot> sources = schedule.slotsOf(step.sources);
-  const Place& target = places_[step.targets.first];
+  const SlotMemory& target = memory_of_[step.targets.first];
   const auto viewOf = [&](std::uint32_t i) {
-    return PayloadView(places_[step.sources.first + i].data, payload_bytes_[sources[i].index]);
+    return PayloadView(memory_of_[step.sources.first + i].data, payload_bytes_[sources[i].index]);
   };
   std::size_t bytes = 0;
   if (target.elems > 0) {
@@ -75,7 +75,7 @@ Status Run::runCodec(std::uint32_t index) {
   }
   payload_views_.clear();
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
-    const Place& place = places_[step.sources.first + i];
+    const SlotMemory& place = memory_of_[step.sources.first + i];
     if (sources[i].space == Space::payload) {
       payload_views_.emplace_back(place.data, payload_bytes_[sources[i].index]);
     } else {
@@ -85,12 +85,12 @@ Status Run::runCodec(std::uint32_t index) {
   job.payloads = payload_views_;
   Status status = Status::ok();
   if (!encodes) {
-    job.target = places_[step.targets.first].data;
+    job.target = memory_of_[step.targets.first].data;
     status = context_.codec->decode(job);
   } else {
-    const Place& out = places_[step.targets.first];
+    const SlotMemory& out = memory_of_[step.targets.first];
     job.out = std::span(out.data, out.capacity);
-    if (targets.size() > 1) job.target = places_[step.targets.first + 1].data;
+    if (targets.size() > 1) job.target = memory_of_[step.targets.first + 1].data;
     Result<KeptFeedback> kept = feedbackOf(step);
     if (!kept.isOk()) return kept.status();
     job.kept = kept.value();

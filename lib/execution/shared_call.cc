@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Staging takes a vector over the bus twice, at some 25 GB/s: 20 us of this many bytes, which is about what the
 /// messages take by which ranks share. An estimate: no GPU was there to measure it.
-constexpr std::uint64_t kLeastBytes = 256 << 10;
+constexpr std::uint64_t kMinBytes = 256 << 10;
 
 /// As waitForCopy(): peers' devices need milliseconds.
 constexpr std::chrono::seconds kLongestRead(10);
@@ -75,7 +75,7 @@ SharedCall::~SharedCall() = default;
 bool SharedCall::isFor(const Call& call) {
   const bool scales = schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM; // Each rank by its own factor.
   return call.codecs == nullptr && call.phase_of == nullptr && !isAmongNeighbors(call.collective) && !scales &&
-         call.count * call.shape.element_bytes >= kLeastBytes;
+         call.count * call.shape.element_bytes >= kMinBytes;
 }
 
 void SharedCall::bind(const Call& call, const Plan& plan, std::uint32_t lanes) {

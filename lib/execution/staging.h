@@ -94,7 +94,7 @@ class Stage {
   virtual ~Stage() = default;
   /// Memory of at least `bytes` bytes until the next call; null: the fragment has none.
   virtual Result<std::byte*> memory(std::size_t bytes) = 0;
-  /// The same of device memory.
+  /// Device memory of at least `bytes` bytes until the next call; null: the fragment has none.
   virtual Result<std::byte*> deviceMemory(std::size_t bytes) = 0;
   /// Whether the steps on the device were enqueued before: then each phase is done as a whole, the first one when the
   /// fragment has arrived, and the last one when it has left.

@@ -13,6 +13,7 @@
 #include "builtins/builtins.h"
 #include "call/codec_pair.h"
 #include "execution/edge_codec.h"
+#include "gossamer/transport_names.h"
 #include "planner/oversubscription.h"
 #include "planner/planner.h"
 #include "planner/processor_share.h"
@@ -84,7 +85,7 @@ Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int rank
   const bool sockets = usesSockets(config);
   const Tuning& tuning = circumstances.tuning;
   if (!sockets || ranks < 2) {
-    const bool over_ucx = config.transport == "ucx";
+    const bool over_ucx = config.transport == transport_names::kUcx;
     if (circumstances.processors != 0) {
       preferred.in_turns = takesTurns(config, ranks, static_cast<double>(ranks) / circumstances.processors);
     }
@@ -337,8 +338,8 @@ Result<std::string> explainPhases(const Surroundings& around, const Catalogue& c
                                      asked.bytes, kMaxPhasedBytes));
   }
   PhaseExplainer explainer(around, catalogue, asked);
-  const Status status = forEachPhase(codecs.contribution, asked.bytes / sizeof(float), ranks,
-                                     [&](const Phase& phase) { return explainer.add(phase); });
+  Status status = forEachPhase(codecs.contribution, asked.bytes / sizeof(float), ranks,
+                               [&](const Phase& phase) { return explainer.add(phase); });
   if (!status.isOk()) return status;
   nlohmann::ordered_json json = headOf(asked, ranks);
   json["codec"] = codecs.text;

@@ -11,9 +11,6 @@ namespace goss::kernels {
 
 namespace {
 
-// From this size on streaming stores beat memcpy on the machines measured (docs/decisions/large_messages.md).
-constexpr std::size_t kStreamBytes = 8u << 20;
-
 constexpr std::size_t kStreamBlockBytes = 16u << 10;
 
 const Table& table() { return availableTables().back(); }
@@ -76,7 +73,7 @@ void finishStreaming(DType dtype, ReduceOp op, int ranks, void* dst, void* other
 }
 
 void copy(void* dst, const void* src, std::size_t bytes) {
-  if (bytes >= kStreamBytes && table().stream != nullptr) {
+  if (bytes >= kStreamedBytes && table().stream != nullptr) {
     table().stream(dst, src, bytes);
   } else if (bytes != 0) { // memcpy may not be given null pointers, even for no bytes
     std::memcpy(dst, src, bytes);

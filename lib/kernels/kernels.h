@@ -19,6 +19,10 @@
 
 namespace goss::kernels {
 
+/// A vector of so many bytes, its copy or result and the peer's do not stay in a processor's last-level cache: stores
+/// that bypass the caches then beat others on the machines measured (docs/decisions/003-large-messages.md).
+inline constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
+
 /// Whether `op` may be used on elements of `dtype`. Numbers: GOSS_SUM, GOSS_PROD, GOSS_MIN, GOSS_MAX and GOSS_AVG.
 /// Floating types: GOSS_PREMUL_SUM too. Integers: the bitwise and logical operations too. GOSS_BOOL: the logical ones,
 /// GOSS_MIN and GOSS_MAX.

@@ -42,7 +42,7 @@ Status DeviceMessage::open() {
 
 void DeviceMessage::startOnLoop() {
   done_ = false;
-  phase_ = call_.sends ? Phase::arriving : Phase::moving;
+  progress_ = call_.sends ? Progress::arriving : Progress::moving;
   Status status = open();
   if (status.isOk()) {
     MessageCall call = call_;
@@ -65,28 +65,28 @@ void DeviceMessage::startOnLoop() {
 }
 
 bool DeviceMessage::pollOnLoop() {
-  const Phase before = phase_;
+  const Progress before = progress_;
   advanceOnLoop();
-  return phase_ != before || state() != State::active;
+  return progress_ != before || state() != State::active;
 }
 
 void DeviceMessage::advanceOnLoop() {
-  Phase before;
+  Progress before;
   do {
-    before = phase_;
+    before = progress_;
     if (Status status = step(); !status.isOk()) return context_.operations.failAloneOnLoop(*this, status);
-  } while (phase_ != before && !done_);
+  } while (progress_ != before && !done_);
   if (!done_) {
     ActiveOperations& active = context_.engine.active();
-    return phase_ == Phase::moving ? active.stopPolling(*this) : active.keepPolling(*this);
+    return progress_ == Progress::moving ? active.stopPolling(*this) : active.keepPolling(*this);
   }
   close();
   context_.operations.completeOnLoop(*this, Status::ok());
 }
 
 Result<bool> DeviceMessage::isDeviceDone() {
-  if (phase_ == Phase::arriving && gate_ != nullptr && gate_->hasDone(0, 0)) return true;
-  const Result<bool> left = gate_ != nullptr ? gate_->hasLeft() : copied_->isDone();
+  if (progress_ == Progress::arriving && gate_ != nullptr && gate_->hasDone(0, 0)) return true;
+  Result<bool> left = gate_ != nullptr ? gate_->hasLeft() : copied_->isDone();
   // A stream that has passed the call has brought the data, too.
   return left;
 }
@@ -100,19 +100,19 @@ bool DeviceMessage::mustWaitForEarlier() const {
 }
 
 Status DeviceMessage::step() {
-  if (phase_ == Phase::moving) return stepMoving();
-  if (phase_ == Phase::arriving && mustWaitForEarlier()) return Status::ok();
+  if (progress_ == Progress::moving) return stepMoving();
+  if (progress_ == Progress::arriving && mustWaitForEarlier()) return Status::ok();
   const Result<bool> done = isDeviceDone();
   if (!done.isOk())
     return Status::error(done.status().kind(),
                          fmt::format("{}: rank {}: {}", describe(), context_.group.rank(), done.status().text()),
                          ErrorScope::operation, context_.group.worldRank(context_.group.rank()));
   if (!done.value()) return Status::ok();
-  if (phase_ == Phase::leaving) {
+  if (progress_ == Progress::leaving) {
     done_ = true;
     return Status::ok();
   }
-  phase_ = Phase::moving;
+  progress_ = Progress::moving;
   std::erase(context_.arriving, this);
   return context_.operations.startPartOnLoop(inner_, *this);
 }
@@ -121,7 +121,7 @@ Status DeviceMessage::stepMoving() {
   if (inner_.state() != State::complete) return Status::ok();
   if (!inner_.status().isOk()) return inner_.status();
   message = inner_.message;
-  phase_ = Phase::leaving;
+  progress_ = Progress::leaving;
   return call_.sends ? Status::ok() : bringOut(inner_.message.bytes);
 }
 
@@ -156,7 +156,7 @@ void DeviceMessage::close() {
 }
 
 std::vector<int> DeviceMessage::waitingForRanks() const {
-  return phase_ == Phase::moving ? inner_.waitingForRanks() : std::vector<int>();
+  return progress_ == Progress::moving ? inner_.waitingForRanks() : std::vector<int>();
 }
 
 StreamGate::Work DeviceMessage::work() const {

@@ -28,7 +28,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   void startOnLoop() GOSS_ON_LOOP override;
   void advanceOnLoop() GOSS_ON_LOOP override;
   bool pollOnLoop() GOSS_ON_LOOP override;
-  [[nodiscard]] bool hasResultsOnLoop() const GOSS_ON_LOOP override { return phase_ == Phase::leaving; }
+  [[nodiscard]] bool hasResultsOnLoop() const GOSS_ON_LOOP override { return progress_ == Progress::leaving; }
   void withdrawOnLoop() GOSS_ON_LOOP override;
   [[nodiscard]] std::string describe() const override { return inner_.describe(); }
   [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;
@@ -37,7 +37,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   [[nodiscard]] bool isBefore(const MessageCall& later) const {
     return call_.peer == later.peer && call_.tag == later.tag;
   }
-  [[nodiscard]] bool waitsForDevice() const override { return phase_ != Phase::moving; }
+  [[nodiscard]] bool waitsForDevice() const override { return progress_ != Progress::moving; }
   [[nodiscard]] StreamOrdered* streamOrdered() override { return device_.stream != nullptr ? this : nullptr; }
 
   [[nodiscard]] Status prepare(bool /*in_group*/) override {
@@ -48,7 +48,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   [[nodiscard]] bool isEnqueuing() const override { return gate_ != nullptr && !gate_->isEnqueued(); }
 
  private:
-  enum class Phase : std::uint8_t { arriving, moving, leaving };
+  enum class Progress : std::uint8_t { arriving, moving, leaving };
 
   Status open();
   Status step() GOSS_ON_LOOP;
@@ -65,7 +65,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   const MessageDevice device_;
   const std::size_t bytes_;
   MessageOperation inner_; ///< Sends or receives the pinned memory.
-  Phase phase_ = Phase::arriving;
+  Progress progress_ = Progress::arriving;
   bool done_ = false;
   DeviceStation* station_ = nullptr;
   BlockPool::Lease memory_;             ///< Without a stream.

@@ -46,7 +46,7 @@ class Messenger {
   void startUnpostedOnLoop(Operation& operation) GOSS_ON_LOOP;
   /// Ends the caller's use of an operation that start() returned, and that is not active.
   void releaseOnLoop(Operation& operation) GOSS_ON_LOOP;
-  /// The same for an operation of the pool that has completed with success. False: it is none.
+  /// Releases an operation of the pool that has completed with success. False: it is no such operation.
   bool tryReleaseOnLoop(Operation& operation) GOSS_ON_LOOP {
     const bool good = operation.owner_ == Operation::Owner::pool && operation.state_ == Operation::State::complete &&
                       operation.status_.isOk();

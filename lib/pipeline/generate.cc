@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/invalid.h"
+
 namespace goss::pipeline {
 
 namespace {
@@ -116,7 +118,7 @@ constexpr std::array<Generator, 8> kGenerators = {{
     {"2bw", 1, false, [](Builder& b, int rank) { withoutFlush(b, rank, b.request.micro_batches); }},
 }};
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+using base::invalid;
 
 Status checkRequest(const Request& r, int stages_a_rank) {
   if (r.ranks < 1 || r.ranks > kMaxRanks) {

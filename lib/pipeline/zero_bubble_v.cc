@@ -20,7 +20,7 @@ struct RankState {
   std::vector<Action> order;
 };
 
-struct Candidate {
+struct ReadyAction {
   int start = 0;
   int preference = 0; ///< Among actions that can start first, the one with the least preference runs.
   ActionKind kind = ActionKind::forward;
@@ -52,12 +52,12 @@ class VScheduler {
   std::vector<std::vector<Action>> run() {
     const int total = p_ * m_ * 6; // forward, input and weight gradients of two chunks
     for (int done = 0; done < total; ++done) {
-      std::optional<Candidate> best;
+      std::optional<ReadyAction> best;
       int best_rank = 0;
       for (int r = p_ - 1; r >= 0; --r) {
-        const std::optional<Candidate> candidate = bestOf(r);
-        if (!candidate || (best && candidate->start >= best->start)) continue;
-        best = candidate;
+        const std::optional<ReadyAction> action = bestOf(r);
+        if (!action || (best && action->start >= best->start)) continue;
+        best = action;
         best_rank = r;
       }
       take(best_rank, *best);
@@ -93,17 +93,17 @@ class VScheduler {
     return stage == 2 * p_ - 1 ? forward : std::max(forward, end(false, stage + 1, k));
   }
 
-  std::optional<Candidate> bestOf(int rank) {
+  std::optional<ReadyAction> bestOf(int rank) {
     RankState& state = at(rank);
     while (!state.warm_up.empty() && state.forwards[static_cast<std::size_t>(state.warm_up.front())] >= m_)
       state.warm_up.pop_front();
-    std::optional<Candidate> best;
+    std::optional<ReadyAction> best;
     const auto consider = [&](int ready, int preference, ActionKind kind, int chunk) {
       if (ready == kNever) return;
-      const Candidate candidate{std::max(state.now, ready), preference, kind, chunk};
-      const bool is_better = !best || candidate.start < best->start ||
-                             (candidate.start == best->start && candidate.preference < best->preference);
-      if (is_better) best = candidate;
+      const ReadyAction action{std::max(state.now, ready), preference, kind, chunk};
+      const bool is_better =
+          !best || action.start < best->start || (action.start == best->start && action.preference < best->preference);
+      if (is_better) best = action;
     };
     if (!state.warm_up.empty()) {
       consider(forwardReady(rank, state.warm_up.front()), 0, ActionKind::forward, state.warm_up.front());
@@ -123,29 +123,29 @@ class VScheduler {
     return best;
   }
 
-  void take(int rank, const Candidate& candidate) {
+  void take(int rank, const ReadyAction& action) {
     RankState& state = at(rank);
-    const auto chunk = static_cast<std::size_t>(candidate.chunk);
-    const int stage = stageOf(rank, candidate.chunk);
+    const auto chunk = static_cast<std::size_t>(action.chunk);
+    const int stage = stageOf(rank, action.chunk);
     int k = 0;
-    switch (candidate.kind) {
+    switch (action.kind) {
       case ActionKind::forward:
         k = state.forwards[chunk]++;
         ++state.held;
-        end(true, stage, k) = candidate.start + 1;
+        end(true, stage, k) = action.start + 1;
         if (!state.warm_up.empty()) state.warm_up.pop_front();
         break;
       case ActionKind::backwardInput:
         k = state.inputs[chunk]++;
-        end(false, stage, k) = candidate.start + 1;
+        end(false, stage, k) = action.start + 1;
         break;
       default:
         k = state.weights[chunk]++;
         --state.held;
         break;
     }
-    state.now = candidate.start + 1;
-    state.order.push_back({candidate.kind, 0, static_cast<std::uint16_t>(stage), k, 0});
+    state.now = action.start + 1;
+    state.order.push_back({action.kind, 0, static_cast<std::uint16_t>(stage), k, 0});
   }
 
   int p_;

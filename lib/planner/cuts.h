@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "call/tag.h"
+#include "kernels/kernels.h"
 #include "planner/question.h"
 
 namespace goss {
@@ -18,11 +19,10 @@ inline constexpr std::uint64_t kMinBlockBytes = 4 << 10;
 inline constexpr std::uint64_t kMinFragmentedBytes = 100 << 10;
 /// Finer fragments must gain at least this factor, or the simpler plan is kept.
 inline constexpr double kWorthwhile = 0.98;
-/// A vector that is larger than this streams through memory. Cut into fragments of kWarmBytes, received bytes are
-/// summed and sent on while they are in a cache, which the model does not know: over TCP and shared memory, 2 ranks, 64
-/// MiB, that took 16 instead of 26 ms and 10 instead of 12.5 ms. So fragments of this size are accepted at a price that
-/// is worse by kWarmLoss.
-inline constexpr std::uint64_t kStreamedBytes = 8 << 20;
+/// A vector of more than kernels::kStreamedBytes streams through memory. Cut into fragments of kWarmBytes, received
+/// bytes are summed and sent on while they are in a cache, which the model does not know: over TCP and shared memory, 2
+/// ranks, 64 MiB, that took 16 instead of 26 ms and 10 instead of 12.5 ms. So fragments of this size are accepted at a
+/// price that is worse by kWarmLoss.
 inline constexpr std::uint64_t kWarmBytes = 1 << 20;
 inline constexpr double kWarmLoss = 1.15;
 
@@ -33,7 +33,7 @@ inline constexpr double kWarmLoss = 1.15;
 
 /// Whether the call is an all-reduce of a vector that streams through memory.
 [[nodiscard]] inline bool streams(const Question& question) {
-  return question.collective == Collective::allReduce && question.bytes > kStreamedBytes;
+  return question.collective == Collective::allReduce && question.bytes > kernels::kStreamedBytes;
 }
 
 /// Cuts the candidate into 2, 4, .. up to `most` parts, until two numbers of parts in turn were worse. `trialIn` makes

@@ -26,7 +26,7 @@ struct Levels {
   int size = 0;                ///< Ranks of all nodes.
   int node_count = 0;
 
-  /// Nothing where links are not of two levels. The packages of one host are not, because they are too near to each
+  /// nullopt where links are not of two levels. The packages of one host are not, because they are too near to each
   /// other: which algorithm is the cheapest depends there on what the formulas neglect.
   [[nodiscard]] static std::optional<Levels> of(const schedule::Links& links);
 };

@@ -21,7 +21,7 @@ constexpr double kDiffer = 1.5;
 /// flows do not always fill one.
 constexpr double kAlike = 1.3;
 constexpr double kAlikeLines = 1.5;
-constexpr double kMostIdle = 1.15;
+constexpr double kMaxIdle = 1.15;
 constexpr double kUnit = 1000; ///< Bytes a second in which rates travel.
 
 /// What is sent last is acknowledged one round trip later, in which the path may be idle.
@@ -158,9 +158,9 @@ bool ObservedLinks::evenOut(Rates& rates, const schedule::Links& before) {
   const bool own = std::all_of(lines.begin(), lines.end(), [](double line) { return line <= 0; });
   if (shared ? !base::areNearMedian(lines, kAlikeLines) : !own || !base::areNearMedian(paths, kAlike)) return false;
   // Every line was idle at times, and most so where a rate is low; a rate far above the others is an error.
-  const double rate =
-      shared ? std::min(*std::max_element(lines.begin(), lines.end()), kMostIdle * base::upperMedian(lines))
-             : base::upperMedian(paths);
+  const double rate = shared
+                          ? std::min(*std::max_element(lines.begin(), lines.end()), kMaxIdle * base::upperMedian(lines))
+                          : base::upperMedian(paths);
   std::fill(rates.pairs.begin(), rates.pairs.end(), rate);
   for (std::vector<double>* ends : {&rates.ups, &rates.downs})
     std::fill(ends->begin(), ends->end(), shared ? rate : 0);

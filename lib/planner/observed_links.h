@@ -12,6 +12,10 @@
 
 namespace goss {
 
+/// Whether the paths among so many ranks, or hosts, are measured: two have only one, and of more than sixteen few could
+/// be measured alone, nor would a control message hold the rates of all.
+constexpr bool areMeasured(int ranks) { return ranks >= 3 && ranks <= 16; }
+
 /// What one rank has sent to another while some calls ran.
 struct ObservedFlow {
   std::uint64_t bytes = 0; ///< Acknowledged by the receiver's system.

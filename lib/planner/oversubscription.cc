@@ -1,5 +1,7 @@
 #include "planner/oversubscription.h"
 
+#include "gossamer/transport_names.h"
+
 namespace goss {
 
 /// Ranks that share processors run in turns: the bytes of one wait while another's are copied, and most messages cost a
@@ -14,7 +16,7 @@ schedule::LinkPrice oversubscribedPrice(schedule::LinkPrice price, double ranks_
 }
 
 bool usesSockets(const Config& config) {
-  const bool forced = config.transport == "tcp" || config.transport == "tls";
+  const bool forced = config.transport == transport_names::kTcp || config.transport == transport_names::kTls;
   return forced || (!config.tls.empty() && config.tls_scope == "all");
 }
 
@@ -27,7 +29,7 @@ std::string_view preferredAmongEquals(const Config& config, double ranks_per_pro
 bool takesTurns(const Config& config, int ranks, double ranks_per_processor) {
   // With more processors a root that does half of the work would hold the others up; that was not measured.
   constexpr double kMaxProcessors = 2;
-  const bool through_memory = config.transport.empty() || config.transport == "shm";
+  const bool through_memory = config.transport.empty() || config.transport == transport_names::kShm;
   return through_memory && !usesSockets(config) && ranks_per_processor > 1 &&
          ranks <= kMaxProcessors * ranks_per_processor;
 }

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "gossamer/transport_names.h"
 
 namespace goss {
 
@@ -26,6 +29,18 @@ struct Range {
 constexpr Range kSeconds{0, 100, "seconds"};
 constexpr Range kRate{1e3, 1e15, "bytes per second"};
 constexpr Range kBytes{0, 1e18, "bytes"};
+
+struct Link {
+  std::string_view name;     ///< In a tuning file.
+  std::string_view built_in; ///< The built-in prices of Links that hold where no file names others.
+  LinkPrice Tuning::*price;
+};
+constexpr std::array kLinks{Link{transport_names::kLoopback, transport_names::kLoopback, &Tuning::loopback},
+                            Link{transport_names::kShm, transport_names::kShm, &Tuning::shm},
+                            Link{transport_names::kUcx, transport_names::kUcx, &Tuning::ucx},
+                            Link{transport_names::kTcp, transport_names::kTcp, &Tuning::tcp},
+                            Link{transport_names::kTls, transport_names::kTls, &Tuning::tls},
+                            Link{"network", "lan10g", &Tuning::network}};
 
 Status refuse(const std::string& key, const std::string& reason) {
   return Status::error(
@@ -75,15 +90,10 @@ Status readLink(const Json& object, const std::string& path, LinkPrice& price) {
 Status readLinks(const Json& object, Tuning& tuning) {
   if (!object.is_object()) return refuse("links", "must be an object");
   for (const auto& [name, value] : object.items()) {
-    LinkPrice* price = name == "loopback"  ? &tuning.loopback
-                       : name == "shm"     ? &tuning.shm
-                       : name == "ucx"     ? &tuning.ucx
-                       : name == "tcp"     ? &tuning.tcp
-                       : name == "tls"     ? &tuning.tls
-                       : name == "network" ? &tuning.network
-                                           : nullptr;
-    if (price == nullptr) return refuse("links." + name, "is not one of loopback, shm, ucx, tcp, tls, network");
-    if (Status status = readLink(value, "links." + name, *price); !status.isOk()) return status;
+    const auto is = [&wanted = name](const Link& link) { return link.name == wanted; };
+    const auto* known = std::find_if(kLinks.begin(), kLinks.end(), is);
+    if (known == kLinks.end()) return refuse("links." + name, "is not one of loopback, shm, ucx, tcp, tls, network");
+    if (Status status = readLink(value, "links." + name, tuning.*known->price); !status.isOk()) return status;
   }
   return Status::ok();
 }
@@ -91,14 +101,11 @@ Status readLinks(const Json& object, Tuning& tuning) {
 } // namespace
 
 Tuning Tuning::builtIn() {
-  const auto price = [](std::string_view name) { return schedule::Links::builtIn(name, 2).value().price(0, 1); };
-  return {price("loopback"),
-          price("shm"),
-          price("ucx"),
-          price("tcp"),
-          price("tls"),
-          price("lan10g"),
-          schedule::Links::builtIn("shm", 2).value().cpu()};
+  Tuning tuning;
+  for (const Link& link : kLinks)
+    tuning.*link.price = schedule::Links::builtIn(link.built_in, 2).value().price(0, 1);
+  tuning.cpu = schedule::Links::builtIn(transport_names::kShm, 2).value().cpu();
+  return tuning;
 }
 
 Result<Tuning> Tuning::parse(std::string_view text) {

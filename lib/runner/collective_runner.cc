@@ -88,7 +88,7 @@ Result<Operation*> CollectiveRunner::start(const Call& call, bool persistent) {
   if (!persistent && operation->streamOrdered() != nullptr && operation->keptTensor() != 0) {
     const BlockedCallGuard inside(environment_.operations.blockedCalls(), lock);
     lock.unlock();
-    const Status prepared = operation->streamOrdered()->prepare(call.device.grouped);
+    Status prepared = operation->streamOrdered()->prepare(call.device.grouped);
     lock.lock();
     if (!prepared.isOk()) return prepared;
   }

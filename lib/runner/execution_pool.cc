@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t kMaxIdlePlans = 256;
 /// Idle executions of one plan: of any call, and of cached calls whose place another call has taken. Calls that are
 /// more than there are places do not make executions anew then.
-constexpr std::size_t kMostIdle = 1;
-constexpr std::size_t kMostReplaced = 4;
+constexpr std::size_t kMaxIdle = 1;
+constexpr std::size_t kMaxReplaced = 4;
 /// Calls that move more bytes, all ranks' blocks together, are not cached: it would save less than 1.5 % of their time,
 /// and keep their scratch memory.
 constexpr std::uint64_t kMaxCachedBytes = std::uint64_t{1} << 20;
@@ -63,7 +63,7 @@ void ExecutionPool::release(std::unique_ptr<Execution> execution) {
       return;
     }
   }
-  keepIdle(std::move(execution), kMostIdle);
+  keepIdle(std::move(execution), kMaxIdle);
 }
 
 void ExecutionPool::keepIdle(std::unique_ptr<Execution> execution, std::size_t most) {
@@ -115,7 +115,7 @@ void ExecutionPool::cache(const CallKey& key, const Call& call) {
   const std::uint64_t binding = idle->second.back()->binding();
   first = {key, std::move(idle->second.back()), binding};
   idle->second.pop_back();
-  if (replaced != nullptr) keepIdle(std::move(replaced), kMostReplaced);
+  if (replaced != nullptr) keepIdle(std::move(replaced), kMaxReplaced);
 }
 
 void ExecutionPool::useLinks(schedule::Links links) {

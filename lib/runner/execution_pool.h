@@ -25,7 +25,7 @@ class ExecutionPool {
 
   /// An inactive execution that is bound to `call`. Errors: the communicator's; Planner::plan()'s.
   Result<std::unique_ptr<Execution>> acquire(const Call& call) GOSS_ON_LOOP;
-  /// The same with a plan that is given.
+  /// An inactive execution of `plan` that is bound to `call`.
   Result<std::unique_ptr<Execution>> acquire(const Call& call, std::shared_ptr<const Plan> plan) GOSS_ON_LOOP;
   /// `execution` has ended with success.
   void release(std::unique_ptr<Execution> execution) GOSS_ON_LOOP;

@@ -181,11 +181,11 @@ Status MultiPhaseOperation::begin() {
   const Compression& compression = call_.codecs->contribution;
   draw_ = call_.tensor != 0 ? environment_.references.countUp(call_.tensor) : sequence;
   if (Status status = openState(); !status.isOk()) return status;
-  FeedbackPlace place;
-  place.tensor = call_.tensor;
-  place.range = {0, values_.size()};
-  place.draw = draw_;
-  auto kept = openFeedback(environment_.references, compression.feedback, place);
+  FeedbackKey key;
+  key.tensor = call_.tensor;
+  key.range = {0, values_.size()};
+  key.draw = draw_;
+  auto kept = openFeedback(environment_.references, compression.feedback, key);
   if (!kept.isOk()) return kept.status();
   if (Status status = feedback_.begin(compression.feedback, kept.value(), values_.size()); !status.isOk())
     return status;

@@ -24,7 +24,7 @@ constexpr std::size_t kMaxPlanners = 8;
 /// The algorithm that is tried while the rates of some paths are not known: it uses every path.
 constexpr std::string_view kExplorer = "direct";
 /// Where that leaves a path's rate unknown, because little is sent there, it is compared like any other plan.
-constexpr int kMostExplorers = 2;
+constexpr int kMaxExplorers = 2;
 
 /// Plans of one algorithm are the same but for noise where owners' shares of the vector differ by less than this, and
 /// paces and numbers of fragments by less than these factors.
@@ -107,7 +107,7 @@ struct PlanTrials::Kind {
   std::vector<ObservedFlow> before; ///< What flows() returned when the stretch began.
 
   std::optional<TrialSeries::Stretch> next; ///< The next stretch is decided, and no call of it has started.
-  std::vector<Place*> waiting;              ///< Operations that wait for a decision, in their order.
+  std::vector<Ticket*> waiting;             ///< Operations that wait for a decision, in their order.
 
   // By these rank 0 decides.
   TrialSeries series;
@@ -124,7 +124,7 @@ struct PlanTrials::Kind {
 PlanTrials::PlanTrials(const RunEnvironment& environment, const Peers& peers, const Rules& rules,
                        const schedule::Links& links)
     : environment_(environment), peers_(peers), rules_(rules), links_(1), observed_(1) {
-  rules_.wanted = rules.wanted && serves(links.size()) && areOnHostsOfTheirOwn(links);
+  rules_.wanted = rules.wanted && areMeasured(links.size()) && areOnHostsOfTheirOwn(links);
   if (!rules_.wanted) return; // The prices between all of many ranks would take their memory for nothing.
   links_ = links;
   observed_ = ObservedLinks(links.size());
@@ -147,9 +147,9 @@ PlanTrials::Kind& PlanTrials::kindOf(std::uint64_t bytes) {
   return *kinds_.emplace(bytes, std::move(kind)).first->second;
 }
 
-void PlanTrials::number(Place& place, std::uint64_t bytes) {
-  place.kind = &kindOf(bytes);
-  place.number = place.kind->started++;
+void PlanTrials::number(Ticket& ticket, std::uint64_t bytes) {
+  ticket.kind = &kindOf(bytes);
+  ticket.number = ticket.kind->started++;
 }
 
 /// The next call is the first of `stretch`.
@@ -164,22 +164,22 @@ void PlanTrials::enter(Kind& kind, TrialSeries::Stretch stretch) {
   kind.reports.assign(static_cast<std::size_t>(links_.size()), std::nullopt);
 }
 
-Result<std::shared_ptr<const Plan>> PlanTrials::planFor(Place& place) {
-  Kind& kind = *place.kind;
-  while (place.number >= kind.end()) {
+Result<std::shared_ptr<const Plan>> PlanTrials::planFor(Ticket& ticket) {
+  Kind& kind = *ticket.kind;
+  while (ticket.number >= kind.end()) {
     if (!kind.next.has_value()) {
-      kind.waiting.push_back(&place);
+      kind.waiting.push_back(&ticket);
       return std::shared_ptr<const Plan>();
     }
     enter(kind, *std::exchange(kind.next, std::nullopt));
   }
-  place.stretch = kind.stretch;
-  place.hash = hashOf(kind);
+  ticket.stretch = kind.stretch;
+  ticket.hash = hashOf(kind);
   const Result<Planner*> planner = plannerBy(kind.plan.rates);
   if (!planner.isOk()) return planner.status();
   Result<std::shared_ptr<const Plan>> plan = planner.value()->plan(keyOf(kind.bytes, kind.plan.algorithm));
   if (plan.isOk() && kind.calls > 1 && kind.kept != plan.value())
-    place.replaced = std::exchange(kind.kept, plan.value());
+    ticket.replaced = std::exchange(kind.kept, plan.value());
   if (plan.isOk()) kind.runs = plan.value()->algorithm;
   return plan;
 }
@@ -190,17 +190,17 @@ std::uint32_t PlanTrials::hashOf(const Kind& kind) {
   return static_cast<std::uint32_t>(hash ^ hash >> 32);
 }
 
-bool PlanTrials::keeps(const Place& place, const Plan& plan) const { return place.kind->kept.get() == &plan; }
+bool PlanTrials::keeps(const Ticket& ticket, const Plan& plan) const { return ticket.kind->kept.get() == &plan; }
 
-void PlanTrials::forget(Place& place) {
-  if (place.kind != nullptr) std::erase(place.kind->waiting, &place);
+void PlanTrials::forget(Ticket& ticket) {
+  if (ticket.kind != nullptr) std::erase(ticket.kind->waiting, &ticket);
 }
 
-std::vector<int> PlanTrials::awaitedFor(const Place& place) const {
+std::vector<int> PlanTrials::awaitedFor(const Ticket& ticket) const {
   if (peers_.group.rank() != 0) return {0};
   std::vector<int> ranks;
-  for (int rank = 1; place.kind != nullptr && rank < links_.size(); ++rank)
-    if (!place.kind->reports[static_cast<std::size_t>(rank)].has_value()) ranks.push_back(rank);
+  for (int rank = 1; ticket.kind != nullptr && rank < links_.size(); ++rank)
+    if (!ticket.kind->reports[static_cast<std::size_t>(rank)].has_value()) ranks.push_back(rank);
   return ranks;
 }
 
@@ -215,9 +215,9 @@ std::vector<ObservedFlow> PlanTrials::flows() const {
   return flows;
 }
 
-void PlanTrials::ended(const Place& place, double seconds) {
-  Kind& kind = *place.kind;
-  if (place.stretch != kind.stretch) return;
+void PlanTrials::ended(const Ticket& ticket, double seconds) {
+  Kind& kind = *ticket.kind;
+  if (ticket.stretch != kind.stretch) return;
   kind.seconds.push_back(seconds);
   if (!kind.reported && kind.seconds.size() >= kind.reportsAfter()) report(kind);
 }
@@ -378,8 +378,8 @@ bool PlanTrials::mayBeHeldBack(const Kind& kind) const {
 
 void PlanTrials::setNext(Kind& kind, TrialSeries::Stretch stretch) {
   kind.next = std::move(stretch);
-  for (Place* place : std::exchange(kind.waiting, {}))
-    environment_.engine.active().markDirty(*place->operation);
+  for (Ticket* ticket : std::exchange(kind.waiting, {}))
+    environment_.engine.active().markDirty(*ticket->operation);
 }
 
 // ---- Plans ---------------------------------------------------------------------------------------------------------
@@ -420,7 +420,7 @@ std::vector<TrialPlan> PlanTrials::propose(Kind& kind, const TrialPlan& used) {
   const std::uint64_t bytes = kind.bytes;
   const std::string rates = observed_.encode(links_);
   const std::shared_ptr<const Plan> now = trialPlan(bytes, used);
-  if (rates.empty() && now != nullptr && now->algorithm != kExplorer && kind.explorers++ < kMostExplorers)
+  if (rates.empty() && now != nullptr && now->algorithm != kExplorer && kind.explorers++ < kMaxExplorers)
     return {{std::string(kExplorer), ""}};
   const std::shared_ptr<const Plan> best = rates.empty() ? nullptr : trialPlan(bytes, {"", rates});
   if (now == nullptr || best == nullptr) return {};

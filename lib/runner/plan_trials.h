@@ -33,9 +33,6 @@ class PlanTrials {
  public:
   /// Smaller vectors take about as long with any plan.
   static constexpr std::uint64_t kMinBytes = 1 << 20;
-  /// A control message holds the rates of all paths among so many ranks. Two ranks have one path.
-  static constexpr int kMinRanks = 3;
-  static constexpr int kMaxRanks = 16;
 
   struct Rules {
     bool wanted = false; ///< Equal on all ranks: they are far apart, and nobody says how to plan.
@@ -48,7 +45,7 @@ class PlanTrials {
 
  public:
   /// Where an operation stands. Stays where it is while the operation is active.
-  struct Place {
+  struct Ticket {
     Operation* operation = nullptr;
     Kind* kind = nullptr;
     std::uint64_t number = 0; ///< Among the operations of its kind.
@@ -64,22 +61,20 @@ class PlanTrials {
   PlanTrials(const RunEnvironment& environment, const Peers& peers, const Rules& rules, const schedule::Links& links);
   ~PlanTrials();
 
-  /// Whether plans among so many ranks are compared.
-  static constexpr bool serves(int ranks) { return ranks >= kMinRanks && ranks <= kMaxRanks; }
   /// Whether the call runs as a TrialOperation. All ranks answer alike.
   [[nodiscard]] bool takes(const Call& call) const GOSS_ON_LOOP;
-  /// The operation of this place, a call that takes() accepts, of so many bytes, takes its number.
-  void number(Place& place, std::uint64_t bytes) GOSS_ON_LOOP;
+  /// The operation of this ticket, a call that takes() accepts, of so many bytes, takes its number.
+  void number(Ticket& ticket, std::uint64_t bytes) GOSS_ON_LOOP;
   /// The plan of the operation; null: it is not decided yet, and the operation will be advanced when it is.
-  Result<std::shared_ptr<const Plan>> planFor(Place& place) GOSS_ON_LOOP;
+  Result<std::shared_ptr<const Plan>> planFor(Ticket& ticket) GOSS_ON_LOOP;
   /// An operation has ended with success.
-  void ended(const Place& place, double seconds) GOSS_ON_LOOP;
+  void ended(const Ticket& ticket, double seconds) GOSS_ON_LOOP;
   /// Whether later calls of that kind will run `plan`, too, as far as is known.
-  [[nodiscard]] bool keeps(const Place& place, const Plan& plan) const GOSS_ON_LOOP;
+  [[nodiscard]] bool keeps(const Ticket& ticket, const Plan& plan) const GOSS_ON_LOOP;
   /// The operation no longer waits for a plan.
-  void forget(Place& place) GOSS_ON_LOOP;
+  void forget(Ticket& ticket) GOSS_ON_LOOP;
   /// The ranks whose messages are missing before the plan of an operation is known.
-  [[nodiscard]] std::vector<int> awaitedFor(const Place& place) const GOSS_ON_LOOP;
+  [[nodiscard]] std::vector<int> awaitedFor(const Ticket& ticket) const GOSS_ON_LOOP;
   /// A report or decision has arrived from `rank`.
   void handle(int rank, const ControlMessage& message) GOSS_ON_LOOP;
   /// What was compared and what runs, as goss_comm_trials says.

@@ -29,7 +29,7 @@ class TrialOperation final : public Operation {
   void numberOnLoop(History& history) GOSS_ON_LOOP override;
   void startOnLoop() GOSS_ON_LOOP override;
   void advanceOnLoop() GOSS_ON_LOOP override;
-  void withdrawOnLoop() GOSS_ON_LOOP override { trials_.forget(place_); } // Its phase is an active operation itself.
+  void withdrawOnLoop() GOSS_ON_LOOP override { trials_.forget(ticket_); } // Its phase is an active operation itself.
   [[nodiscard]] std::string describe() const override { return signature_.describe(); }
   [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;
   [[nodiscard]] bool isPhased() const override { return true; }
@@ -43,7 +43,7 @@ class TrialOperation final : public Operation {
   PlanTrials& trials_;
   Call call_;
   Signature signature_;
-  PlanTrials::Place place_;
+  PlanTrials::Ticket ticket_;
   std::chrono::steady_clock::time_point begun_{};
   std::unique_ptr<Execution> execution_; ///< Null while its plan is not known.
 };

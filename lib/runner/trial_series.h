@@ -34,7 +34,8 @@ class TrialSeries {
  public:
   /// Calls of a stretch while nothing is compared.
   static constexpr std::uint32_t kSettledCalls = 8;
-  /// Of each plan in turn: connections whose flows get another part of a line need most of a call to find their speed.
+  /// Calls of each plan in turn: connections whose flows get another part of a line need most of a call to find their
+  /// speed.
   static constexpr std::uint32_t kTrialCalls = 2;
   static constexpr std::size_t kPairs = 2;
   static constexpr int kRounds = 4;
@@ -94,7 +95,7 @@ class TrialSeries {
   double first_s_ = 0;    ///< What the first call took, whose connections had to find their speed.
   double settled_s_ = 0;  ///< What calls took when the comparisons ended; 0: not known yet.
   int settled_ = 0;       ///< Stretches since then.
-  int patience_ = 1;      ///< So many pass before calls that are held back are a reason to compare.
+  int patience_ = 1;      ///< Stretches that pass before calls that are held back are a reason to compare.
   bool improved_ = false; ///< Something was adopted since the calls settled last.
   std::optional<Comparison> ended_;
 };

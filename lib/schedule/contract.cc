@@ -131,11 +131,6 @@ bool movesBlocks(Collective collective) {
   return false;
 }
 
-bool hasRoot(Collective collective) {
-  return collective == Collective::reduce || collective == Collective::broadcast || collective == Collective::gather ||
-         collective == Collective::scatter;
-}
-
 bool exchangesBlocks(Collective collective) {
   return collective == Collective::allToAll || collective == Collective::neighborAllToAll;
 }

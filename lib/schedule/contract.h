@@ -49,7 +49,10 @@ bool movesBlocks(Collective collective);
 bool exchangesBlocks(Collective collective);
 
 /// Whether one rank is its source or destination.
-bool hasRoot(Collective collective);
+constexpr bool hasRoot(Collective collective) {
+  return collective == Collective::reduce || collective == Collective::broadcast || collective == Collective::gather ||
+         collective == Collective::scatter;
+}
 
 /// Whether a schedule must work when input c and output c are the same memory. Not so all_to_all: an exchange in one
 /// buffer needs a copy, which the executor makes of the input first; and neighbours' blocks, which have no such form.

@@ -8,9 +8,13 @@
 #include <numeric>
 #include <utility>
 
+#include "gossamer/transport_names.h"
+
 namespace goss::schedule {
 
 namespace {
+
+namespace names = transport_names;
 
 struct BuiltIn {
   std::string_view name;
@@ -25,23 +29,23 @@ constexpr CpuPrice kCpu{14e9, 10e9};
 /// awake.
 constexpr std::array kBuiltIns = {
     // clang-format off
-    //                  latency  bandwidth  overhead  eager bytes  sender's rate
-    BuiltIn{"loopback", {0.5e-6,  12e9,      0.1e-6,   kKeptBytes}, kCpu},
-    BuiltIn{"shm",      {0.6e-6,  10e9,      0.1e-6,   1 << 20}, kCpu},
-    BuiltIn{"ucx",      {0.8e-6,  25e9,      0.5e-6,   1 << 20, 25e9}, kCpu},
-    BuiltIn{"tcp",      {10e-6,   4e9,       2e-6,     kKeptBytes}, kCpu},
-    BuiltIn{"tls",      {10e-6,   1e9,       4e-6,     kKeptBytes}, kCpu},
-    BuiltIn{"ib100",    {2e-6,    12e9,      0.3e-6,   kKeptBytes}, kCpu},
-    BuiltIn{"lan10g",   {25e-6,   1.15e9,    5e-6,     kKeptBytes}, kCpu},
-    BuiltIn{"wan",      {40e-3,   100e6,     20e-6,    kKeptBytes}, kCpu},
+    //                         latency  bandwidth  overhead  eager bytes  sender's rate
+    BuiltIn{names::kLoopback, {0.5e-6,  12e9,      0.1e-6,   kKeptBytes}, kCpu},
+    BuiltIn{names::kShm,      {0.6e-6,  10e9,      0.1e-6,   1 << 20}, kCpu},
+    BuiltIn{names::kUcx,      {0.8e-6,  25e9,      0.5e-6,   1 << 20, 25e9}, kCpu},
+    BuiltIn{names::kTcp,      {10e-6,   4e9,       2e-6,     kKeptBytes}, kCpu},
+    BuiltIn{names::kTls,      {10e-6,   1e9,       4e-6,     kKeptBytes}, kCpu},
+    BuiltIn{"ib100",          {2e-6,    12e9,      0.3e-6,   kKeptBytes}, kCpu},
+    BuiltIn{"lan10g",         {25e-6,   1.15e9,    5e-6,     kKeptBytes}, kCpu},
+    BuiltIn{"wan",            {40e-3,   100e6,     20e-6,    kKeptBytes}, kCpu},
     // clang-format on
 };
 
 constexpr auto kNames = [] {
-  std::array<std::string_view, kBuiltIns.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    names[i] = kBuiltIns[i].name;
-  return names;
+  std::array<std::string_view, kBuiltIns.size()> all;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = kBuiltIns[i].name;
+  return all;
 }();
 
 } // namespace

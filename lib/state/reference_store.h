@@ -49,7 +49,7 @@ struct ElementRange {
 class ReferenceStore {
  public:
   /// The state of a range, zero where there was none. A range with other boundaries than before takes its elements out
-  /// of the slots that held them: opening all new shards re-shards. The span is valid until an overlapping range is
+  /// of the intervals that held them: opening all new shards re-shards. The span is valid until an overlapping range is
   /// opened or written, or the key is reset or imported. GOSS_ERR_INVALID_ARGUMENT for a range that ends beyond 2^64 -
   /// 1, GOSS_ERR_RESOURCE when memory runs out.
   Result<std::span<float>> open(const ReferenceKey& key, ElementRange range);
@@ -63,10 +63,10 @@ class ReferenceStore {
   /// Copies a range without changing the store; zero where there is no state. So a shard can be sent to its new owner.
   void read(const ReferenceKey& key, std::uint64_t first, std::span<float> out) const;
 
-  /// A number that the owner of a slot increments, 0 at first. Differences carry it, because a lost difference would
-  /// make replicas diverge for ever. nullopt unless exactly this slot exists.
+  /// A number that the owner of an interval increments, 0 at first. Differences carry it, because a lost difference
+  /// would make replicas diverge for ever. nullopt unless exactly this interval exists.
   [[nodiscard]] std::optional<std::uint64_t> version(const ReferenceKey& key, ElementRange range) const;
-  /// Sets the version; returns whether exactly this slot exists.
+  /// Sets the version; returns whether exactly this interval exists.
   bool setVersion(const ReferenceKey& key, ElementRange range, std::uint64_t version);
 
   /// How often countUp() was called for the tensor before: the number of an operation, for random streams that continue
@@ -81,7 +81,7 @@ class ReferenceStore {
   };
   void reset(const Filter& filter);
 
-  [[nodiscard]] std::size_t slots() const;
+  [[nodiscard]] std::size_t intervals() const;
   [[nodiscard]] std::uint64_t elements() const;
 
   /// The whole store as bytes (docs/formats.md); the same state gives the same bytes.
@@ -90,17 +90,17 @@ class ReferenceStore {
   Status importAll(std::string_view bytes);
 
  private:
-  struct Slot {
+  struct Interval {
     std::uint64_t version = 0;
     std::vector<float> values;
   };
-  /// By first element; slots of a key do not overlap.
-  using Slots = std::map<std::uint64_t, Slot>;
+  /// By first element; intervals of a key do not overlap.
+  using Intervals = std::map<std::uint64_t, Interval>;
 
-  static Result<std::map<ReferenceKey, Slots>> parse(std::string_view bytes);
-  static void carve(Slots& slots, ElementRange range, std::span<float> into);
+  static Result<std::map<ReferenceKey, Intervals>> parse(std::string_view bytes);
+  static void carve(Intervals& intervals, ElementRange range, std::span<float> into);
 
-  std::map<ReferenceKey, Slots> keys_;
+  std::map<ReferenceKey, Intervals> keys_;
 };
 
 } // namespace goss

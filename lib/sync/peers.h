@@ -103,7 +103,7 @@ class Peers {
   goss_request_t flying_ = nullptr;        ///< Requests of startPush: the values,
   goss_request_t flying_number_ = nullptr; ///< and the number.
   std::vector<std::byte> framed_;          ///< This rank's payload: its length in 8 bytes, and its bytes.
-  std::vector<std::byte> received_;        ///< Those of the sources.
+  std::vector<std::byte> received_;        ///< Payloads of the sources.
   std::vector<std::byte> scratch_;
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/invalid.h"
 #include "sync/methods.h"
 
 namespace goss::sync {
@@ -15,7 +16,7 @@ namespace {
 
 std::uint64_t hashOf(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+using base::invalid;
 
 } // namespace
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/invalid.h"
 #include "sync/synchronizer.h"
 
 namespace goss::sync {
@@ -18,7 +19,7 @@ constexpr std::size_t kMaxSpecBytes = 1 << 16;
 
 std::uint64_t hashOf(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+using base::invalid;
 
 Status malformed(const std::string& why) {
   return Status::error(GOSS_ERR_PROTOCOL,

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "base/invalid.h"
 #include "base/spec.h"
 #include "topology/base_graph.h"
 #include "topology/graphs.h"
@@ -40,7 +41,7 @@ constexpr int kMaxRanks = 1 << 14;
 
 std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+using base::invalid;
 
 /// The graphs of a spec, and the weights that suit them unless the spec names others.
 struct Family {

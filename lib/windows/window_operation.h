@@ -71,7 +71,7 @@ class WindowOperation final : public Operation, private SendOperation {
   /// The elements of the partner of a pairAverage; taken once.
   [[nodiscard]] std::vector<std::byte> takeTheirs() { return std::move(theirs_); }
 
-  /// Of the question that it has asked; 0: none.
+  /// Number of the question that it has asked a rank; 0: none.
   std::uint32_t serial = 0;
 
   /// For the window: sends the elements.

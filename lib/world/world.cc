@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include "builtins/builtins.h"
+#include "gossamer/transport_names.h"
 #include "planner/link_prices.h"
+#include "planner/observed_links.h"
 #include "planner/oversubscription.h"
 #include "planner/question.h"
 #include "planner/setting_file.h"
@@ -31,9 +33,6 @@ constexpr std::int64_t kLinkGraceMs = 2000;
 
 /// Context numbers are not reused, so the abort of a communicator that is gone stays; only so many are kept.
 constexpr std::size_t kMaxEarlyAborts = 1024;
-/// Between fewer hosts plans leave nothing to choose; more would measure for long, and few of their paths alone.
-constexpr std::size_t kMinMeasured = 3;
-constexpr std::size_t kMaxMeasured = 16;
 
 /// Peers that are alive take their messages much sooner, unless the machine is badly overloaded.
 constexpr std::chrono::milliseconds kFlush(1000);
@@ -371,7 +370,7 @@ bool World::measuresLinks() const {
     hosts.insert(card.host);
   std::vector<int> ranks(cards_.size());
   std::iota(ranks.begin(), ranks.end(), 0);
-  return hosts.size() >= kMinMeasured && hosts.size() <= kMaxMeasured && areWideApart(round_trips_, ranks);
+  return areMeasured(static_cast<int>(hosts.size())) && areWideApart(round_trips_, ranks);
 }
 
 bool World::takesTurns() const {
@@ -384,8 +383,9 @@ bool World::takesTurns() const {
 
 schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   if (given_links_.has_value()) return given_links_->subset(ranks);
-  const bool over_ucx = config_.transport == "ucx";
-  const bool between_threads = over_ucx || config_.transport == "tcp" || config_.transport == "tls";
+  const bool over_ucx = config_.transport == transport_names::kUcx;
+  const bool between_threads =
+      over_ucx || config_.transport == transport_names::kTcp || config_.transport == transport_names::kTls;
   const bool secured = !config_.tls.empty() && usesSockets();
   LinkRules rules{tuning_, usesSockets(), between_threads,
                   oversubscribedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor()), round_trips_};
@@ -409,8 +409,10 @@ std::unique_ptr<BoardChannel> World::makeBoardChannel(std::uint32_t context, con
     for (const int j : ranks) {
       const PeerCard& b = cards_[static_cast<std::size_t>(j)];
       if (i == j) continue;
-      const bool in_process = a.process == b.process && offers(a, "loopback") && offers(b, "loopback");
-      if (a.host != b.host || in_process || !offers(a, "shm") || !offers(b, "shm")) return nullptr;
+      const bool in_process =
+          a.process == b.process && offers(a, transport_names::kLoopback) && offers(b, transport_names::kLoopback);
+      if (a.host != b.host || in_process || !offers(a, transport_names::kShm) || !offers(b, transport_names::kShm))
+        return nullptr;
     }
     if (Transport* transport = mesh_->transport(i); transport != nullptr) board = transport->board();
   }

@@ -121,7 +121,7 @@ goss_status call(goss_comm_t comm, const Case& test, Buffers& buffers, std::uint
     case Collective::barrier:
       return goss_barrier(comm, &options, request);
     default:
-      break; // among neighbours: tests/gossip
+      break; // among neighbours: tests/lib/capi/neighbors_test.cc
   }
   return GOSS_ERR_INTERNAL;
 }

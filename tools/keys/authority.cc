@@ -5,6 +5,7 @@
 #include <openssl/x509v3.h>
 
 #include "base/hex.h"
+#include "base/invalid.h"
 #include "security/rank_set.h"
 #include "tools/keys/key_files.h"
 
@@ -26,7 +27,7 @@ Status opensslFailed(std::string_view what) {
   return Status::error(GOSS_ERR_RESOURCE, fmt::format("cannot make {}: {}", what, security::takeError()));
 }
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+using base::invalid;
 
 KeyPtr makeKey() { return KeyPtr(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")); }
 

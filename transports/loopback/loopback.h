@@ -8,6 +8,7 @@
 
 #include "gossamer/lending.h"
 #include "gossamer/transport.h"
+#include "gossamer/transport_names.h"
 #include "transports/common/deferred.h"
 #include "transports/common/matcher.h"
 #include "transports/common/offer.h"
@@ -27,7 +28,7 @@ class LoopbackTransport final : public Transport, private Lending {
   explicit LoopbackTransport(const TransportContext& context);
   ~LoopbackTransport() override;
 
-  [[nodiscard]] std::string_view name() const override { return "loopback"; }
+  [[nodiscard]] std::string_view name() const override { return transport_names::kLoopback; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;

@@ -11,23 +11,23 @@ namespace goss::transports::mpi {
 void Inbox::open(MPI_Comm comm, const std::array<std::byte, 16>& job) {
   comm_ = comm;
   job_ = job;
-  slots_ = SlotsPointer(new Slots);
-  for (auto& slot : slots_->frames)
-    post(slot);
+  buffers_ = FrameBuffersPointer(new FrameBuffers);
+  for (auto& buffer : buffers_->frames)
+    post(buffer);
 }
 
-void Inbox::post(Slot<kMaxFrameBytes>& slot) {
-  const int code = MPI_Irecv(slot.bytes.data(), static_cast<int>(slot.bytes.size()), MPI_BYTE, matcher_.peer(),
-                             kFrameTag, comm_, &slot.request);
+void Inbox::post(FrameBuffer<kMaxFrameBytes>& buffer) {
+  const int code = MPI_Irecv(buffer.bytes.data(), static_cast<int>(buffer.bytes.size()), MPI_BYTE, matcher_.peer(),
+                             kFrameTag, comm_, &buffer.request);
   if (code == MPI_SUCCESS) return;
-  slot.request = MPI_REQUEST_NULL;
+  buffer.request = MPI_REQUEST_NULL;
   fail(mpiError(matcher_.peer(), "MPI_Irecv failed", code));
 }
 
 bool Inbox::receive() {
   int done = 0;
   MPI_Status status;
-  MPI_Request& request = slots_->frames[next_].request;
+  MPI_Request& request = buffers_->frames[next_].request;
   const int code = MPI_Test(&request, &done, &status);
   if (code != MPI_SUCCESS) {
     request = MPI_REQUEST_NULL;
@@ -45,13 +45,13 @@ bool Inbox::receive() {
 
 void Inbox::advance() {
   held_bytes_ = 0;
-  post(slots_->frames[next_]);
-  next_ = (next_ + 1) % slots_->frames.size();
+  post(buffers_->frames[next_]);
+  next_ = (next_ + 1) % buffers_->frames.size();
 }
 
 bool Inbox::run() {
-  // Takes one round of the slots, so that other links get their turn.
-  for (std::size_t i = 0; i < slots_->frames.size(); ++i) {
+  // Takes one round of the buffers, so that other links get their turn.
+  for (std::size_t i = 0; i < buffers_->frames.size(); ++i) {
     if (ended_ || !trouble_.isOk() || (held_bytes_ == 0 && !receive())) return i > 0;
     take(held());
     advance();
@@ -99,9 +99,9 @@ void Inbox::takeControl(const FrameHeader& header) {
 }
 
 void Inbox::drop() {
-  for (std::size_t i = 0; slots_ && i < slots_->frames.size(); ++i) {
+  for (std::size_t i = 0; buffers_ && i < buffers_->frames.size(); ++i) {
     if (ended_) return;
-    if (held_bytes_ == 0 && (slots_->frames[next_].request == MPI_REQUEST_NULL || !receive())) return;
+    if (held_bytes_ == 0 && (buffers_->frames[next_].request == MPI_REQUEST_NULL || !receive())) return;
     const auto header = decodeFrame(held());
     ended_ = header && (header->kind == FrameHeader::Kind::goodbye || header->kind == FrameHeader::Kind::broken);
     advance();
@@ -109,7 +109,7 @@ void Inbox::drop() {
 }
 
 bool Inbox::close() {
-  if (!slots_) return true;
+  if (!buffers_) return true;
   const auto withdraw = [](MPI_Request& request) {
     if (request == MPI_REQUEST_NULL) return;
     int done = 0;
@@ -117,9 +117,9 @@ bool Inbox::close() {
     // A cancelled receive that has matched completes only when its message has arrived, which may never happen.
     if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) request = MPI_REQUEST_NULL;
   };
-  for (auto& slot : slots_->frames)
-    withdraw(slot.request);
-  return slots_->isIdle();
+  for (auto& buffer : buffers_->frames)
+    withdraw(buffer.request);
+  return buffers_->isIdle();
 }
 
 } // namespace goss::transports::mpi

@@ -10,12 +10,12 @@
 #include "transports/common/matcher.h"
 #include "transports/common/parted_recvs.h"
 #include "transports/mpi/frame.h"
+#include "transports/mpi/frame_buffers.h"
 #include "transports/mpi/outbox.h"
-#include "transports/mpi/slots.h"
 
 namespace goss::transports::mpi {
 
-/// Receives frames in turn into a few slots and gives them at once to the matcher and to the sending half.
+/// Receives frames in turn into a few buffers and gives them at once to the matcher and to the sending half.
 ///
 /// One thread, which may call MPI. Only run() calls operations back.
 class Inbox {
@@ -44,7 +44,7 @@ class Inbox {
 
  private:
   /// Posts the receive of the frame after those already posted.
-  void post(Slot<kMaxFrameBytes>& slot);
+  void post(FrameBuffer<kMaxFrameBytes>& buffer);
   /// Whether the next frame has come; then the inbox holds it.
   bool receive();
   /// Releases the held frame.
@@ -56,7 +56,7 @@ class Inbox {
     if (trouble_.isOk()) trouble_ = why;
   }
   [[nodiscard]] std::span<const std::byte> held() const {
-    return std::span(slots_->frames[next_].bytes).first(held_bytes_);
+    return std::span(buffers_->frames[next_].bytes).first(held_bytes_);
   }
 
   Matcher& matcher_;
@@ -64,9 +64,9 @@ class Inbox {
   Outbox& outbox_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::array<std::byte, 16> job_{};
-  SlotsPointer slots_;         ///< Null before open().
-  std::size_t next_ = 0;       ///< Index of the slot of the next frame.
-  std::size_t held_bytes_ = 0; ///< Bytes of the frame in it; 0: not received yet.
+  FrameBuffersPointer buffers_; ///< Null before open().
+  std::size_t next_ = 0;        ///< Index of the buffer of the next frame.
+  std::size_t held_bytes_ = 0;  ///< Bytes of the frame in it; 0: not received yet.
   bool greeted_ = false;
   bool departed_ = false;
   bool ended_ = false;

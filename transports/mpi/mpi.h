@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gossamer/transport.h"
+#include "gossamer/transport_names.h"
 #include "platform/clock.h"
 #include "platform/poller.h"
 #include "platform/timer.h"
@@ -32,7 +33,7 @@ class MpiTransport final : public Transport {
   /// Waits up to two seconds until the peers have received all messages that were sent.
   ~MpiTransport() override;
 
-  [[nodiscard]] std::string_view name() const override { return "mpi"; }
+  [[nodiscard]] std::string_view name() const override { return transport_names::kMpi; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;

@@ -21,7 +21,7 @@ Outbox::Outbox(int peer, std::size_t unexpected_limit, std::uint64_t& movements,
 
 void Outbox::open(MPI_Comm comm, const std::array<std::byte, 16>& job) {
   comm_ = comm;
-  slots_ = SlotsPointer(new Slots);
+  buffers_ = FrameBuffersPointer(new FrameBuffers);
   FrameHeader hello;
   hello.kind = FrameHeader::Kind::hello;
   std::copy(job.begin(), job.end(), hello.message.envelope.begin());
@@ -38,13 +38,13 @@ void Outbox::start(MPI_Request& request, std::span<const std::byte> frame) {
 }
 
 void Outbox::send(const FrameHeader& header, PieceCursor* payload, std::size_t bytes) {
-  const auto slot = std::find_if(slots_->frames.begin(), slots_->frames.end(),
-                                 [](const auto& one) { return one.request == MPI_REQUEST_NULL; });
-  const std::span<std::byte> frame = std::span(slot->bytes).first(FrameHeader::kBytes + bytes);
+  const auto buffer = std::find_if(buffers_->frames.begin(), buffers_->frames.end(),
+                                   [](const auto& one) { return one.request == MPI_REQUEST_NULL; });
+  const std::span<std::byte> frame = std::span(buffer->bytes).first(FrameHeader::kBytes + bytes);
   encodeFrame(header, frame.first<FrameHeader::kBytes>());
   if (bytes > 0) payload->gather(frame.subspan(FrameHeader::kBytes));
-  start(slot->request, frame);
-  if (slot->request != MPI_REQUEST_NULL) ++busy_;
+  start(buffer->request, frame);
+  if (buffer->request != MPI_REQUEST_NULL) ++busy_;
 }
 
 void Outbox::write(const ControlFrame& frame) {
@@ -93,10 +93,10 @@ bool Outbox::test(MPI_Request& request) {
 }
 
 bool Outbox::reap() {
-  if (!slots_) return false;
-  bool any = test(slots_->extra.request);
-  for (auto& slot : slots_->frames) {
-    if (busy_ == 0 || !test(slot.request)) continue;
+  if (!buffers_) return false;
+  bool any = test(buffers_->extra.request);
+  for (auto& buffer : buffers_->frames) {
+    if (busy_ == 0 || !test(buffer.request)) continue;
     --busy_;
     any = true;
   }
@@ -104,12 +104,12 @@ bool Outbox::reap() {
 }
 
 void Outbox::end(FrameHeader::Kind kind) {
-  if (!slots_ || ended_) return;
+  if (!buffers_ || ended_) return;
   ended_ = true;
   FrameHeader header;
   header.kind = kind;
-  encodeFrame(header, std::span(slots_->extra.bytes));
-  start(slots_->extra.request, slots_->extra.bytes);
+  encodeFrame(header, std::span(buffers_->extra.bytes));
+  start(buffers_->extra.request, buffers_->extra.bytes);
 }
 
 } // namespace goss::transports::mpi

@@ -13,14 +13,14 @@
 #include "transports/common/credit.h"
 #include "transports/common/parted_outbox.h"
 #include "transports/mpi/frame.h"
-#include "transports/mpi/slots.h"
+#include "transports/mpi/frame_buffers.h"
 
 namespace goss::transports::mpi {
 
 /// Bytes that a peer keeps of messages which have no receive, GOSS_UNEXPECTED_BYTES permitting.
 inline constexpr std::size_t kWindowBytes = 4u << 20;
 
-/// Cuts messages into frames, which are copied into slots, because an MPI send cannot be taken back and a caller that
+/// Cuts messages into frames, which are copied into buffers, because an MPI send cannot be taken back and a caller that
 /// cancels wants its buffer at once. Frames are sent by MPI's synchronous sends: a pending one was not received yet,
 /// and there are few of those, so that the next frame is never behind many.
 ///
@@ -48,12 +48,12 @@ class Outbox final : public PartedOutbox {
   /// Looks for frames that were received; returns whether there was one.
   bool reap();
   /// Whether the peer has received all frames.
-  [[nodiscard]] bool isReceived() const { return !slots_ || slots_->isIdle(); }
+  [[nodiscard]] bool isReceived() const { return !buffers_ || buffers_->isIdle(); }
 
  private:
   [[nodiscard]] bool hasRoom(std::uint64_t bytes) const override {
     (void)bytes;
-    return slots_ && !ended_ && trouble_.isOk() && busy_ < slots_->frames.size();
+    return buffers_ && !ended_ && trouble_.isOk() && busy_ < buffers_->frames.size();
   }
   bool goesWhole(const SendOperation& operation) override {
     return operation.bytes <= kMaxPayloadBytes && sends_.mayGo(operation.tag, operation.bytes);
@@ -61,7 +61,7 @@ class Outbox final : public PartedOutbox {
   void write(const ControlFrame& frame) override;
   void writeWhole(const SendOperation& operation) override;
   std::size_t writePart(const SendOperation& operation, PartedSend& send, bool first) override;
-  /// Sends a frame out of a free slot; there is one.
+  /// Sends a frame out of a free buffer; there is one.
   void send(const FrameHeader& header, PieceCursor* payload, std::size_t bytes);
   void start(MPI_Request& request, std::span<const std::byte> frame);
   /// Returns whether the request, if there is one, has completed.
@@ -71,8 +71,8 @@ class Outbox final : public PartedOutbox {
   std::uint64_t& movements_;
   FlowBytes& owed_;
   MPI_Comm comm_ = MPI_COMM_NULL;
-  SlotsPointer slots_;   ///< Null before open().
-  std::size_t busy_ = 0; ///< Number of frames in use.
+  FrameBuffersPointer buffers_; ///< Null before open().
+  std::size_t busy_ = 0;        ///< Number of frames in use.
   bool ended_ = false;
   Status trouble_;
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gossamer/board.h"
 #include "gossamer/status.h"
 #include "platform/fd.h"
 
@@ -15,11 +16,10 @@ namespace goss::transports::shm {
 class BoardMemory {
  public:
   static constexpr std::uint32_t kLanes = 256;
-  static constexpr std::size_t kLaneBytes = 36 * 1024;
   /// The first lanes, which are longer than the caches of a core (BoardChannel).
   static constexpr std::uint32_t kWideLanes = 4;
-  static constexpr std::size_t kWideLaneBytes = kLaneBytes + 2048 * 1024;
-  static constexpr std::size_t kBytes = kWideLanes * kWideLaneBytes + (kLanes - kWideLanes) * kLaneBytes;
+  static constexpr std::size_t kWideLaneBytes = kBoardSlotsBytes + 2048 * 1024;
+  static constexpr std::size_t kBytes = kWideLanes * kWideLaneBytes + (kLanes - kWideLanes) * kBoardSlotsBytes;
 
   /// Makes this rank's board. Errors: resource.
   static Result<BoardMemory> create();
@@ -36,11 +36,11 @@ class BoardMemory {
 
   [[nodiscard]] bool valid() const { return base_ != nullptr; }
   [[nodiscard]] static constexpr std::size_t laneBytes(std::uint32_t index) {
-    return index < kWideLanes ? kWideLaneBytes : kLaneBytes;
+    return index < kWideLanes ? kWideLaneBytes : kBoardSlotsBytes;
   }
   [[nodiscard]] std::byte* lane(std::uint32_t index) const {
     const std::uint32_t wide = index < kWideLanes ? index : kWideLanes;
-    return base_ + wide * kWideLaneBytes + (index - wide) * kLaneBytes;
+    return base_ + wide * kWideLaneBytes + (index - wide) * kBoardSlotsBytes;
   }
   /// The descriptor of this rank's own board, to be passed to peers; -1 for a peer's board.
   [[nodiscard]] int fd() const { return fd_.get(); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gossamer/transport.h"
+#include "gossamer/transport_names.h"
 #include "platform/fd.h"
 #include "platform/poller.h"
 #include "transports/common/deferred.h"
@@ -28,7 +29,7 @@ class SimTransport final : public Transport {
   SimTransport(const TransportContext& context, sim::SimOptions options);
   ~SimTransport() override;
 
-  [[nodiscard]] std::string_view name() const override { return "sim"; }
+  [[nodiscard]] std::string_view name() const override { return transport_names::kSim; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "gossamer/transport.h"
+#include "gossamer/transport_names.h"
 #include "platform/poller.h"
 #include "transports/common/links.h"
 
@@ -28,7 +29,7 @@ class UcxTransport final : public Transport {
   /// Waits up to two seconds until the other processes have read all messages that were sent.
   ~UcxTransport() override;
 
-  [[nodiscard]] std::string_view name() const override { return "ucx"; }
+  [[nodiscard]] std::string_view name() const override { return transport_names::kUcx; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;

@@ -94,7 +94,7 @@ Result<const Driver*> Driver::load(bool only_if_used) {
   static bool loaded = false;
   const std::lock_guard lock(mutex);
   if (!loaded) {
-    if (const Status status = open(only_if_used, driver); !status.isOk()) return status;
+    if (Status status = open(only_if_used, driver); !status.isOk()) return status;
     loaded = true;
   }
   return &driver;

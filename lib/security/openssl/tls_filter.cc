@@ -18,20 +18,20 @@ constexpr std::string_view kVersionAlert("\x15\x03\x03\x00\x02\x02\x46", 7);
 } // namespace
 
 Greeting TlsFilter::greet(int fd) {
-  while (phase_ == Phase::handshake || phase_ == Phase::proof) {
-    const bool moved = phase_ == Phase::handshake ? shakeHands() : awaitProof();
+  while (state_ == State::handshake || state_ == State::proof) {
+    const bool moved = state_ == State::handshake ? shakeHands() : awaitProof();
     flush(fd); // Sends the alert, too, which tells the other end why.
     if (moved) continue;
     const Fetched fetched = fetch(fd);
     if (fetched == Fetched::end) return fail({});
     if (fetched == Fetched::nothing) return Greeting::underway;
   }
-  return phase_ == Phase::ready ? Greeting::ready : Greeting::failed;
+  return state_ == State::ready ? Greeting::ready : Greeting::failed;
 }
 
 Greeting TlsFilter::fail(std::string why) {
   failure_ = std::move(why);
-  phase_ = Phase::failed;
+  state_ = State::failed;
   return Greeting::failed;
 }
 
@@ -52,7 +52,7 @@ bool TlsFilter::shakeHands() {
     fail("this process could not prove who it is");
     return true;
   }
-  phase_ = Phase::proof;
+  state_ = State::proof;
   return true;
 }
 
@@ -75,14 +75,14 @@ bool TlsFilter::awaitProof() {
     return true;
   }
   peer_ = peer.take();
-  phase_ = Phase::ready;
+  state_ = State::ready;
   return true;
 }
 
 TlsFilter::Fetched TlsFilter::fetch(int fd) {
   if (end_.ended) return Fetched::end;
   RecordBuffer& incoming = session_->incoming();
-  const std::size_t batch = phase_ == Phase::ready ? kBatchBytes : kGreetingBytes;
+  const std::size_t batch = state_ == State::ready ? kBatchBytes : kGreetingBytes;
   if (incoming.contents().size() >= batch) return Fetched::nothing;
   const std::size_t size = batch - incoming.contents().size();
   const StreamResult got = readUnder(fd, incoming.room(size), size);

@@ -39,7 +39,7 @@ class TlsFilter final : public platform::StreamFilter {
   [[nodiscard]] bool mayBe(int rank) const override { return peer_.ranks.contains(rank); }
 
  private:
-  enum class Phase { handshake, proof, ready, failed };
+  enum class State { handshake, proof, ready, failed };
   enum class Fetched { some, nothing, end };
 
   bool shakeHands();
@@ -62,7 +62,7 @@ class TlsFilter final : public platform::StreamFilter {
   const std::unique_ptr<Session> session_;
   const bool calls_;
   std::unique_ptr<platform::StreamFilter> under_; ///< Null: the socket.
-  Phase phase_ = Phase::handshake;
+  State state_ = State::handshake;
   std::string proof_; ///< The other end's proof, as far as it has come.
   ProvenPeer peer_;
   std::string failure_;

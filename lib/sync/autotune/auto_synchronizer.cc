@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/invalid.h"
 #include "sync/methods.h"
 #include "sync/synchronizer.h"
 
@@ -20,7 +21,7 @@ constexpr std::size_t kMaxSpecBytes = 1 << 16;
 
 std::uint64_t hashOf(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+using base::invalid;
 
 std::vector<float> flatten(std::span<const std::span<float>> pieces) {
   std::vector<float> flat;
@@ -406,8 +407,8 @@ Result<std::string> AutoSynchronizer::exportState() {
 
 /// Gives the state of what ran inside.
 Result<std::string_view> AutoSynchronizer::readState(std::string_view bytes, Tuner& tuner) const {
-  const Status damaged = Status::error(
-      GOSS_ERR_PROTOCOL, "these bytes are no state of the synchronizer auto; was the checkpoint damaged?");
+  Status damaged = Status::error(GOSS_ERR_PROTOCOL,
+                                 "these bytes are no state of the synchronizer auto; was the checkpoint damaged?");
   if (bytes.size() < sizeof(std::uint64_t)) {
     return damaged;
   }

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/invalid.h"
 #include "base/split_mix.h"
 #include "sync/gossip/contact_rates.h"
 #include "sync/gossip/topology_parameters.h"
@@ -34,7 +35,7 @@ struct Meeting {
   std::int64_t patience_ms = 0;
 };
 
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+using base::invalid;
 
 /// state[0] is x, which others average; the last vector is what the model computed with, so that the optimizer's update
 /// is known. With momentum state[1] is x~; scalars[0]: which part of their difference x and x~ exchange in a step, and

@@ -155,7 +155,7 @@ class OverlappedPushSum : public PushSum {
 
 /// A rank that steps on while nobody pushes to it would halve its weight in each step, and its updates, which move x,
 /// would move x / w ever further: below this weight it keeps all.
-constexpr float kLeastWeight = 0.25F;
+constexpr float kMinWeight = 0.25F;
 
 /// Nobody waits: a rank adds what it sends to the other's x and w, at any time, in the round of its own step. Columns
 /// sum to 1 in every round, so the sums are kept whatever the rounds of the ranks. The window has x and behind it w,
@@ -197,7 +197,7 @@ class UnwaitingPushSum : public PushSum {
     }
     std::vector<float> own;
     Status status = takeStepAndKeep(peers, model, kept, own);
-    if (status.isOk() && own.back() < kLeastWeight) {
+    if (status.isOk() && own.back() < kMinWeight) {
       return status;
     }
     for (const auto& [to, weight] : parts) {
@@ -252,7 +252,7 @@ class UnwaitingPushSum : public PushSum {
       }
       own.assign(memory.begin(), memory.end());
       for (float& value : memory) {
-        value *= own[count] < kLeastWeight ? 1 : kept;
+        value *= own[count] < kMinWeight ? 1 : kept;
       }
     });
     if (!status.isOk()) {

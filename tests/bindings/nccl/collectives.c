@@ -8,13 +8,13 @@
 #include "tests/bindings/nccl/support.h"
 
 static const size_t kCounts[] = {0, 1, 77, 4096, 300001};
-enum { kSizes = sizeof kCounts / sizeof kCounts[0], kMost = 300001 };
+enum { kSizes = sizeof kCounts / sizeof kCounts[0], kMaxCount = 300001 };
 
 static float sumOf(const Rank* rank) { return (float)(rank->ranks * (rank->ranks + 1)) / 2; }
 
 static void allReduces(Rank* rank) {
-  float* send = deviceFloats(kMost);
-  float* recv = deviceFloats(kMost);
+  float* send = deviceFloats(kMaxCount);
+  float* recv = deviceFloats(kMaxCount);
   for (int s = 0; s < kSizes; ++s) {
     const size_t count = kCounts[s];
     fill(send, count, (float)rank->rank + 1, 1);
@@ -55,8 +55,8 @@ static void types(Rank* rank) {
 }
 
 static void rooted(Rank* rank) {
-  float* send = deviceFloats(kMost);
-  float* recv = deviceFloats(kMost);
+  float* send = deviceFloats(kMaxCount);
+  float* recv = deviceFloats(kMaxCount);
   for (int s = 0; s < kSizes; ++s)
     for (int root = 0; root < rank->ranks; ++root) {
       const size_t count = kCounts[s];

@@ -63,15 +63,15 @@ DeviceRank::DeviceRank(int first) : first_(first) {
   auto queue = device_->queue(nullptr);
   EXPECT_TRUE(queue.isOk()) << queue.status().text();
   queue_ = queue.take();
-  memory_ = allocate(*device_, MemoryKind::device, kMostBytes);
-  to_device_ = allocate(*device_, MemoryKind::pinned, kMostBytes);
-  to_host_ = allocate(*device_, MemoryKind::pinned, kMostBytes);
+  memory_ = allocate(*device_, MemoryKind::device, kMaxBytes);
+  to_device_ = allocate(*device_, MemoryKind::pinned, kMaxBytes);
+  to_host_ = allocate(*device_, MemoryKind::pinned, kMaxBytes);
 }
 
 DeviceRank::~DeviceRank() = default;
 
 std::byte* DeviceRank::memory(std::size_t bytes) {
-  EXPECT_LE(bytes, kMostBytes);
+  EXPECT_LE(bytes, kMaxBytes);
   return memory_->data();
 }
 

@@ -16,7 +16,7 @@ namespace goss::test {
 
 inline constexpr std::size_t kCount = 30000;
 inline constexpr std::size_t kBytes = kCount * sizeof(float);
-inline constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+inline constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
 
 std::vector<std::byte> bytesOf(const std::vector<float>& values);
 std::vector<float> floatsOf(const std::vector<std::byte>& bytes);
@@ -28,7 +28,7 @@ class DeviceRank {
   explicit DeviceRank(int first);
   ~DeviceRank();
 
-  /// Device memory of up to kMostBytes bytes, always the same. It is allocated before the ranks meet: to free it, and
+  /// Device memory of up to kMaxBytes bytes, always the same. It is allocated before the ranks meet: to free it, and
   /// perhaps to allocate it, waits for all streams of the device, also for another rank's that waits for this rank.
   std::byte* memory(std::size_t bytes);
   /// One of the rank's two devices.

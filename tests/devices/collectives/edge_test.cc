@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(All, ForsakenEdge, testing::Values("int8", "sign", "bf1
 /// The device has no memory for payloads: numbers cross.
 TEST(EdgeWithoutMemory, IsStaged) {
   if (!testsStandin()) return; // `threads` has all of the host's memory.
-  const MachineSetup machine{.standin = [](standin::Settings& settings) { settings.memory_bytes = kMostBytes + 4096; }};
+  const MachineSetup machine{.standin = [](standin::Settings& settings) { settings.memory_bytes = kMaxBytes + 4096; }};
   for (const bool ordered : {false, true}) {
     std::barrier<> together(2);
     runDeviceRanks({"shm", 2, machine}, [&](goss_comm_t comm, int rank, DeviceRank& device) {

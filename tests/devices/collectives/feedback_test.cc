@@ -175,7 +175,7 @@ TEST(KeptWithoutMemory, HasTheBitsOfHostBuffers) {
   if (!testsStandin()) return; // `threads` has all of the host's memory.
   for (const std::size_t rest : {std::size_t{4096}, std::size_t{140000}}) {
     const MachineSetup machine{
-        .standin = [rest](standin::Settings& settings) { settings.memory_bytes = kMostBytes + rest; }};
+        .standin = [rest](standin::Settings& settings) { settings.memory_bytes = kMaxBytes + rest; }};
     runDeviceRanks({"shm", 2, machine}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
       goss_comm_t other = nullptr;
       ASSERT_OK(goss_comm_dup(comm, &other));

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/devices/collectives/device_rank.h"
+#include "tests/lib/sync/methods/model.h"
 #include "tests/support/calls.h"
-#include "tests/synchronizers/model.h"
 
 namespace goss::test {
 namespace {

@@ -57,7 +57,7 @@ class Block final : public DeviceBlock {
 } // namespace
 
 Result<std::unique_ptr<DeviceBlock>> allocateBlock(MemoryKind kind, int device, std::size_t bytes) {
-  const Status full = Status::error(GOSS_ERR_RESOURCE, "the provider 'threads' got no memory");
+  Status full = Status::error(GOSS_ERR_RESOURCE, "the provider 'threads' got no memory");
   const std::size_t size = std::max<std::size_t>(bytes, 1);
   const int fd = ::memfd_create("threads device", MFD_CLOEXEC);
   if (fd < 0) return full;

@@ -29,9 +29,9 @@ std::string stateOf(const Floats& reference, const Floats& momentum, const Refer
 void keep(ReferenceStore& store, ReferenceRole role, std::uint64_t first, const Floats& values,
           std::uint64_t version = 0) {
   const ElementRange range{first, values.size()};
-  const Result<std::span<float>> slot = store.open({1, role, 0}, range);
-  ASSERT_TRUE(slot.isOk());
-  std::copy(values.begin(), values.end(), slot.value().begin());
+  const Result<std::span<float>> interval = store.open({1, role, 0}, range);
+  ASSERT_TRUE(interval.isOk());
+  std::copy(values.begin(), values.end(), interval.value().begin());
   if (version != 0) {
     store.setVersion({1, role, 0}, range, version);
   }

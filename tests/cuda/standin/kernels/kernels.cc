@@ -159,7 +159,7 @@ class StandinCodec final : public KernelCodec {
 };
 
 Result<std::unique_ptr<const KernelCodec>> makeCodec(std::string_view spec) {
-  if (const Status status = checkDevice(); !status.isOk()) return status;
+  if (Status status = checkDevice(); !status.isOk()) return status;
   Result<HostCodec> codec = goss::test::makeHostCodec(spec);
   if (!codec.isOk()) return codec.status();
   return std::unique_ptr<const KernelCodec>(
