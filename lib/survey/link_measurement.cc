@@ -48,8 +48,8 @@ constexpr int kOneOfSoMany = 3;
 /// A flow that fills its path overflows a queue there and sends a good part of its bytes again; one that sends so
 /// little again has lost packets by chance, and its path may carry more. Where that is so of half the flows, lines are
 /// equal whose fastest flows differ by kAlikeByChance at most.
-constexpr double kLeastByChance = 0.001;
-constexpr double kMostByChance = 0.02;
+constexpr double kMinByChance = 0.001;
+constexpr double kMaxByChance = 0.02;
 constexpr double kAlikeByChance = 2.5;
 /// A port rate of so many times the links' sum does not limit them.
 constexpr double kRoomyPort = 2;
@@ -193,7 +193,7 @@ class FarFlows {
         all_ += have(from, to) ? 1 : 0;
         slow_ += isSlow(from, to) ? 1 : 0;
         const double resent = linkOf(links, size, from, to).resent;
-        by_chance_ += have(from, to) && resent >= kLeastByChance && resent <= kMostByChance ? 1 : 0;
+        by_chance_ += have(from, to) && resent >= kMinByChance && resent <= kMaxByChance ? 1 : 0;
       }
     }
   }

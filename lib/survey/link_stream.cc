@@ -315,9 +315,10 @@ Status LinkStream::sendLast(Flow& flow, Send& place) {
   double resent = 0;
   if (flow.begun.has_value()) {
     const PathUse use = pathUse(flow);
-    const auto again = static_cast<double>(use.resent_bytes - flow.begun->resent_bytes);
-    const auto bytes = static_cast<double>(use.bytes - flow.begun->bytes);
-    resent = again / std::max(1.0, again + bytes);
+    const auto again = static_cast<double>(use.resent_bytes) - static_cast<double>(flow.begun->resent_bytes);
+    const auto bytes = static_cast<double>(use.bytes) - static_cast<double>(flow.begun->bytes);
+    // A connection that replaced a broken one counts from 0 again.
+    if (again >= 0 && bytes >= 0) resent = again / std::max(1.0, again + bytes);
   }
   base::storeLittleEndian(place.chunk.data(), static_cast<std::uint64_t>(seen));
   base::storeLittleEndian(place.chunk.data() + sizeof(std::uint64_t), static_cast<std::uint64_t>(kMillion * resent));
