@@ -234,6 +234,10 @@ void Agreement::hearDecision(int from, const AgreementOutcome& outcome) {
   if (outcome.over) over_[static_cast<std::size_t>(from)] = true;
   if (decision_.has_value()) return;
   if (left_out_[static_cast<std::size_t>(from)]) {
+    // Who has decided a view had it, will tell no other, and may have told nobody.
+    told_[from] = outcome.view;
+    has_told_[static_cast<std::size_t>(from)] = outcome.view == view_;
+    decideIfAgreed();
     changed_ = changed_ || was_spoken_for != isSpokenFor();
     return;
   }

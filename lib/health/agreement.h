@@ -80,7 +80,7 @@ class Agreement {
   /// `from` has sent its view. A view in which `from` accuses itself says that it has left.
   void hear(int from, const AgreementView& theirs);
   /// `from` has decided. This rank does not adopt the decision when one of its views has left `from` out, because
-  /// others may have decided by that view.
+  /// others may have decided by that view; it then counts as the view that `from` has sent.
   void hearDecision(int from, const AgreementOutcome& outcome);
 
   [[nodiscard]] const AgreementView& view() const { return view_; }

@@ -85,15 +85,17 @@ bool FailureDetector::giveUpIfSilent(int rank, TimePoint now) {
 void FailureDetector::reply(int rank) const {
   ControlMessage reply = peers_.message(ControlMessage::Type::reply);
   reply.operation = operations_.history().next();
-  const int waiting_for = operations_.asyncError().isOk() ? waitingFor() : -1;
+  const int waiting_for = waitingFor();
   if (waiting_for >= 0) reply.culprit = peers_.group.worldRank(waiting_for);
   peers_.send(rank, reply);
 }
 
-/// A rank for which some operation waits; -1: none.
+/// A rank for which some operation waits, in a communicator that has failed one that outlives it; -1: none.
 int FailureDetector::waitingFor() const {
   int rank = -1;
+  const bool has_failed = !operations_.asyncError().isOk();
   operations_.forEachActiveOnLoop([&](Operation& operation) GOSS_ON_LOOP {
+    if (has_failed && !operation.outlivesFailure()) return;
     const std::vector<int> ranks = operation.waitingForRanks();
     if (!ranks.empty()) rank = ranks.front();
   });
@@ -177,6 +179,10 @@ Status FailureDetector::expiry(const Operation& operation, TimePoint now) const 
        {silentRanks(operation, now), missingRanks(operation), operation.waitingForRanks()}) {
     if (culprit < 0 && !blamed.empty()) culprit = peers_.group.worldRank(blamed.front());
   }
+  // A shrink waits for the rank that speaks for all, which is not to blame if it waits itself.
+  const int awaited = operation.outlivesFailure() ? peers_.group.rankOfWorld(culprit) : -1;
+  if (awaited >= 0 && progressOf(awaited).answered && progressOf(awaited).waiting_for >= 0)
+    culprit = progressOf(awaited).waiting_for;
   return Status::error(
       GOSS_ERR_TIMEOUT,
       fmt::format("{} (operation {}) did not complete within {} ms on rank {}: {}", operation.describe(),

@@ -8,7 +8,7 @@
 // `until`: shrinks as often as it takes until SIZE ranks are left; `codec`: reduces compressed, and says "kept" when it
 // could save the state of a codec that has failed. Lines on standard output: "ready", then for each failure "failed
 // STATUS TEXT", "shrunk SIZE RANK" and "reduced" or "wrong" after a reduction over the new communicator; "refused
-// STATUS TEXT" when the shrink fails; "done".
+// STATUS TEXT, blames RANK" when the shrink fails; "done".
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,7 +70,11 @@ void prepareToShrink(const Rank& rank) {
 bool shrink(goss_comm_t& comm) {
   goss_comm_t smaller = nullptr;
   if (const goss_status status = goss_comm_shrink(comm, nullptr, &smaller); status != GOSS_SUCCESS) {
-    say("refused " + std::to_string(status) + " " + goss_last_error());
+    const std::string text = goss_last_error();
+    int32_t blamed = -1;
+    goss_last_error_rank(comm, &blamed);
+    say("refused " + std::to_string(status) + " " + text + ", blames " + std::to_string(blamed));
+    std::this_thread::sleep_for(std::chrono::seconds(1)); // The others are to be refused for the same reason.
     return false;
   }
   goss_comm_destroy(comm);

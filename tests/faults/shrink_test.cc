@@ -194,7 +194,22 @@ TEST_P(Shrink, ARankThatDoesNotComeIsNamedAtTheDeadlineAndNotLeftOut) {
   rank(0).signal(SIGKILL);
   for (const int survivor : {1, 3}) {
     EXPECT_THAT(next(survivor), StartsWith("failed "));
-    EXPECT_THAT(next(survivor), AllOf(StartsWith("refused -4"), HasSubstr("waiting for rank 2")));
+    EXPECT_THAT(next(survivor),
+                AllOf(StartsWith("refused -4"), HasSubstr("waiting for rank 2"), HasSubstr("blames 2")));
+  }
+}
+
+TEST_P(Shrink, AmongManyTooTheRankThatDoesNotComeIsNamed) {
+  constexpr int kMany = 10;
+  std::vector<Manner> manners(kMany);
+  manners[7] = {"absent"};
+  start(1U << 10, 1, manners, {"GOSS_TIMEOUT_MS=3000"}, kMany);
+  if (HasFatalFailure()) return;
+  rank(3).signal(SIGKILL);
+  for (const int survivor : {0, 1, 2, 4, 5, 6, 8, 9}) {
+    EXPECT_THAT(next(survivor), StartsWith("failed "));
+    EXPECT_THAT(next(survivor), AllOf(StartsWith("refused -4"), HasSubstr("rank 7"), HasSubstr("blames 7")))
+        << survivor;
   }
 }
 

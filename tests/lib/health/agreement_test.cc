@@ -453,6 +453,29 @@ TEST_P(Agreements, NeverDoTwoHalvesGoOnHoweverTheyAreCutApart) {
   EXPECT_GT(towns_going_on, 1000);
 }
 
+/// Rank 1 left rank 0 out before it learned better, and rank 0 decides before it has told its view.
+TEST(Agreement, ADecisionThatCannotBeAdoptedIsAViewToAgreeWith) {
+  const auto reserve = [](std::uint32_t wanted) { return wanted; };
+  Agreement zero(0, 9, reserve, Manner::speaker);
+  Agreement one(1, 9, reserve, Manner::speaker);
+  AgreementView cut_off = viewOf({{8, 0}}, 9, false);
+  for (int rank = 2; rank < 8; ++rank) {
+    one.accuse(rank, true);
+    cut_off.accuse(8, rank, true, 9);
+  }
+  one.hear(8, cut_off);
+  ASSERT_THAT(remainingRanks(one.view(), 9), ElementsAre(1, 8));
+  one.accuse(8, true);
+  ASSERT_THAT(remainingRanks(one.view(), 9), ElementsAre(0, 1));
+  zero.hear(1, one.view());
+  ASSERT_TRUE(zero.decision().has_value());
+  one.hearDecision(0, {*zero.decision(), zero.agreed(), false});
+  ASSERT_TRUE(one.decision().has_value()) << "it waits for a view that nobody will send";
+  EXPECT_EQ(*one.decision(), *zero.decision());
+  zero.hearDecision(1, {*one.decision(), one.agreed(), false});
+  EXPECT_TRUE(zero.isComplete() && one.isComplete());
+}
+
 TEST(Agreement, NumbersThatAreTakenAreRaised) {
   std::uint32_t next = 3;
   const auto reserve = [&](std::uint32_t least) {
