@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "step-";
 constexpr const char* kUnfinished = "/unfinished"; // in the folder of a checkpoint until it has its index
+constexpr const char* kScratch = "/.writing";      // where folders are made and emptied; version 3 wrote there, too
 constexpr std::size_t kMaxNameBytes = 64;
 
 /// Version 3 had checksums.json in the place of the index.
@@ -87,9 +88,11 @@ void CheckpointStore::prepare(std::size_t bytes) const {
 
 std::string CheckpointStore::begin(std::size_t step) const try {
   removeUnfinished(); // of a run that another rank's failure ended
-  const std::string name = freshName(step);
-  createDirectories(folder(name));
-  OutputFile(folder(name) + kUnfinished).commit();
+  const std::string name = freshName(step), made = directory_ + kScratch;
+  createDirectories(made);
+  OutputFile(made + kUnfinished).commit();
+  syncDirectory(made);
+  putInPlace(made, folder(name)); // so that the folder is never seen without its mark
   return name;
 } catch (const std::exception& error) {
   failToWrite(step, rank_, error.what());
@@ -97,7 +100,7 @@ std::string CheckpointStore::begin(std::size_t step) const try {
 
 void CheckpointStore::writePart(const std::string& name, const CheckpointIndex& index,
                                 const std::vector<Parameter>& tensors, const ReplicaState& own,
-                                const std::vector<std::string>& names) const {
+                                const std::vector<std::string>& names) {
   try {
     createDirectories(folder(name));
     trainer::writePart(folder(name), index, rank_, tensors, own);
@@ -105,8 +108,7 @@ void CheckpointStore::writePart(const std::string& name, const CheckpointIndex& 
   } catch (const std::exception& error) { // Error, or filesystem_error, which names the path and the reason as well
     removePart(folder(name), index, rank_);
     std::error_code ignored;
-    if (rank_ == 0) fs::remove(folder(name) + kUnfinished, ignored);
-    fs::remove(folder(name), ignored); // unless other ranks' parts are there
+    fs::remove(folder(name), ignored); // not where the mark is, because other ranks' parts may come later
     failToWrite(index.step, rank_, error.what());
   }
   if (rank_ != 0) removeOwnBut(names);
@@ -119,8 +121,7 @@ void CheckpointStore::commit(const std::string& name, const CheckpointIndex& ind
     replaceFile(directory_ + "/latest", name + "\n");
   } catch (const std::exception& error) {
     std::error_code ignored;
-    fs::remove(indexPath(folder(name)), ignored);
-    fs::remove_all(folder(name), ignored);
+    if (latest() != name) fs::remove(indexPath(folder(name)), ignored); // unfinished again
     failToWrite(index.step, rank_, error.what());
   }
   std::error_code ignored;
@@ -148,17 +149,22 @@ std::vector<std::string> CheckpointStore::names() const {
   return names;
 }
 
+std::optional<std::string> CheckpointStore::latest() const {
+  const std::string path = directory_ + "/latest";
+  if (!fs::exists(path)) return std::nullopt;
+  return readName(path);
+}
+
 std::vector<std::string> CheckpointStore::candidates(std::vector<std::string>& damaged) const {
   if (!fs::is_directory(directory_)) return {};
   std::vector<std::string> names = this->names();
   std::erase_if(names, [&](const std::string& name) { return isUnfinished(folder(name)); });
-  const std::string path = directory_ + "/latest";
-  if (!fs::exists(path)) return names; // a crash came before the file was written for the first time
-  const std::string latest = readName(path);
-  const auto found = std::find(names.begin(), names.end(), latest);
+  const std::optional<std::string> latest = this->latest();
+  if (!latest) return names; // a crash came before the file was written for the first time
+  const auto found = std::find(names.begin(), names.end(), *latest);
   if (found == names.end()) {
-    damaged.push_back(
-        fmt::format("{} is damaged: it names '{}', which is no checkpoint in that directory", path, latest));
+    damaged.push_back(fmt::format("{}/latest is damaged: it names '{}', which is no checkpoint in that directory",
+                                  directory_, *latest));
   } else {
     names.erase(names.begin(), found); // newer checkpoints belong to a course of training that the user left
   }
@@ -166,37 +172,42 @@ std::vector<std::string> CheckpointStore::candidates(std::vector<std::string>& d
 }
 
 void CheckpointStore::use(const std::string& name) {
-  for (const std::string& newer : names()) {
-    if (newer == name) break;
-    passed_over_.insert(newer); // damaged, or of a course that was left
+  bool is_newer = true;
+  for (const std::string& found : names()) {
+    is_newer = is_newer && found != name;
+    if (is_newer) passed_over_.insert(found); // damaged, or of a course that was left
+    known_.insert(found);
   }
 }
 
-/// The index goes first, so that a crash leaves nothing that looks whole.
+/// The folder goes at once, so that a crash leaves nothing that looks whole, or has lost its mark.
 void CheckpointStore::remove(const std::string& name) const {
-  for (const char* file : {"/checkpoint.json", "/checksums.json"})
-    fs::remove(folder(name) + file);
-  fs::remove_all(folder(name));
+  const std::string scratch = directory_ + kScratch;
+  fs::remove_all(scratch);
+  putInPlace(folder(name), scratch);
+  fs::remove_all(scratch);
 }
 
 void CheckpointStore::removeUnfinished() const {
   for (const std::string& name : names())
-    if (isUnfinished(folder(name))) fs::remove_all(folder(name));
-  fs::remove_all(directory_ + "/.writing"); // version 3's
+    if (isUnfinished(folder(name))) remove(name);
+  fs::remove_all(directory_ + kScratch);
 }
 
 /// For ranks whose directory is not rank 0's: of each checkpoint that rank 0 does not have any more, the rank's file
-/// goes, and with the last one the folder.
-void CheckpointStore::removeOwnBut(const std::vector<std::string>& names) const {
+/// goes, and with the last one the folder. Checkpoints that rank 0 never had are another run's, or wait for its disk.
+void CheckpointStore::removeOwnBut(const std::vector<std::string>& names) {
   std::error_code ignored;
   for (const std::string& name : this->names()) {
-    if (std::find(names.begin(), names.end(), name) != names.end() || hasIndex(folder(name))) continue;
+    const bool is_gone = known_.contains(name) && std::find(names.begin(), names.end(), name) == names.end();
+    if (!is_gone || hasIndex(folder(name))) continue;
     fs::remove(folder(name) + "/" + rankFile(rank_), ignored);
     bool is_last = true;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder(name), ignored))
       is_last = is_last && !entry.path().filename().string().starts_with("rank-");
     if (is_last) fs::remove_all(folder(name), ignored);
   }
+  known_.insert(names.begin(), names.end());
 }
 
 void CheckpointStore::removeOld(const std::string& latest, std::size_t step) const try {

@@ -3,6 +3,7 @@
 #define GOSS_TRAINER_FILES_CHECKPOINT_H_
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,10 +34,10 @@ class CheckpointStore {
   std::string begin(std::size_t step) const;
   /// The names of the folders.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// Writes this rank's part (writePart), and removes its parts of checkpoints that are not among `names`, rank 0's. On
-  /// failure earlier checkpoints are unchanged.
+  /// Writes this rank's part (writePart), and removes its parts of checkpoints that rank 0 had in this run, or that
+  /// use() has found, and that are not among `names`, rank 0's. On failure earlier checkpoints are unchanged.
   void writePart(const std::string& name, const CheckpointIndex& index, const std::vector<Parameter>& tensors,
-                 const ReplicaState& own, const std::vector<std::string>& names) const;
+                 const ReplicaState& own, const std::vector<std::string>& names);
   /// On rank 0, after all parts were written: makes the checkpoint the latest, and removes old ones. On failure earlier
   /// checkpoints are unchanged.
   void commit(const std::string& name, const CheckpointIndex& index);
@@ -44,20 +45,24 @@ class CheckpointStore {
   /// The checkpoints to try, in this order: the one that `latest` names, and those of no later step. A `latest` that
   /// names nothing counts as a damaged file, which is told in `damaged`.
   [[nodiscard]] std::vector<std::string> candidates(std::vector<std::string>& damaged) const;
-  /// Tells that the run goes on from the checkpoint `name`, and that newer ones were left.
+  /// Tells that the run goes on from the checkpoint `name`, of which this rank wrote a part: newer ones were left, and
+  /// what is in the directory belongs to this course of training.
   void use(const std::string& name);
 
  private:
   [[nodiscard]] std::string freshName(std::size_t step) const;
+  /// What `latest` names.
+  [[nodiscard]] std::optional<std::string> latest() const;
   void remove(const std::string& name) const;
   void removeOld(const std::string& latest, std::size_t step) const;
   void removeUnfinished() const;
-  void removeOwnBut(const std::vector<std::string>& names) const;
+  void removeOwnBut(const std::vector<std::string>& names);
 
   std::string directory_;
   std::size_t keep_;
   std::size_t rank_;
   std::set<std::string> passed_over_; // names that use() passed over, until one is used again
+  std::set<std::string> known_;       // names that rank 0 has or had in this run, or that use() found
 };
 
 } // namespace goss::trainer

@@ -107,11 +107,13 @@ void CheckpointIndex::layOut(const std::vector<PieceHashes>& hashes, const std::
   if (shards.size() > 1) texts[kShardIndex] = shardIndex(weights, bytes);
 }
 
+std::size_t CheckpointIndex::writerOf(std::size_t rank, std::size_t piece) const {
+  const auto same = [&](const Rank& other) { return other.pieces[piece].file == ranks[rank].pieces[piece].file; };
+  return static_cast<std::size_t>(std::ranges::find_if(ranks, same) - ranks.begin());
+}
+
 bool CheckpointIndex::writes(std::size_t rank, std::size_t piece) const {
-  const std::string& file = ranks[rank].pieces[piece].file;
-  if (file.empty()) return false;
-  const auto same = [&](const Rank& other) { return other.pieces[piece].file == file; };
-  return std::find_if(ranks.begin(), ranks.end(), same) - ranks.begin() == static_cast<std::ptrdiff_t>(rank);
+  return !ranks[rank].pieces[piece].file.empty() && writerOf(rank, piece) == rank;
 }
 
 bool CheckpointIndex::writes(std::size_t rank) const {

@@ -55,6 +55,8 @@ struct CheckpointIndex {
   /// Parameters of the first copy become model.safetensors, or shards of it with Hugging Face's index; all else goes to
   /// rank-NNNN.safetensors.
   void layOut(const std::vector<PieceHashes>& hashes, const std::function<RankShare(int)>& share_of);
+  /// The rank that writes the vector `piece` of `rank`.
+  [[nodiscard]] std::size_t writerOf(std::size_t rank, std::size_t piece) const;
   /// Whether `rank` is the one that writes its piece `piece`.
   [[nodiscard]] bool writes(std::size_t rank, std::size_t piece) const;
   [[nodiscard]] bool writes(std::size_t rank) const;

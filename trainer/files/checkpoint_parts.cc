@@ -73,10 +73,6 @@ void writePart(const std::string& folder, const CheckpointIndex& index, std::siz
   syncDirectory(folder);
 }
 
-bool hasFile(const std::string& folder, const CheckpointIndex& index, std::size_t rank, std::size_t piece) {
-  return std::filesystem::exists(pathOf(folder, index.ranks[rank].pieces[piece].file));
-}
-
 std::size_t readVector(const std::string& folder, const CheckpointIndex& index, std::size_t rank, std::size_t piece,
                        const ParameterTable& table, std::vector<float>& whole) {
   const CheckpointIndex::Piece& of = index.ranks[rank].pieces[piece];

@@ -18,8 +18,6 @@ namespace goss::trainer {
 void writePart(const std::string& folder, const CheckpointIndex& index, std::size_t rank,
                const std::vector<Parameter>& tensors, const ReplicaState& own);
 
-/// Whether this process sees the file of a rank's piece.
-bool hasFile(const std::string& folder, const CheckpointIndex& index, std::size_t rank, std::size_t piece);
 /// Reads a rank's vector, one of the first kVectors pieces: the tensors that the rank held go to their places in
 /// `whole`, which has the size of `table`. Returns the number of elements. Throws Error, with the file's name, when it
 /// is missing or damaged.

@@ -69,10 +69,9 @@ void ReplicaEngine::checkAgreement() {
   requireSameKindOfDevice(run_.group, run_.ops);
   // All ranks need the same settings that decide the numbers, and the same that decide which collectives are called
   // when.
-  requireAgreement(
-      run_.group, run_.data.fingerprint(),
-      fmt::format("{} {} {} {} {}", run_.settings, run_.options.val_every, run_.options.val_samples,
-                  replicas_->hasLocalSteps() ? run_.options.checkpoint_every : 0, run_.time_limit.isSet()));
+  requireAgreement(run_.group, run_.data.fingerprint(),
+                   fmt::format("{} {} {} {} {}", run_.settings, run_.options.val_every, run_.options.val_samples,
+                               run_.options.checkpoint_every, run_.time_limit.isSet()));
 }
 
 /// Every rank holds a whole copy of the model.

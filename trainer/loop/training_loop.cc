@@ -48,6 +48,7 @@ void TrainingLoop::trainAll() {
     if (run_.step == steps) engine_.synchronize();
     // first, because who asked the run to stop may not wait for a validation
     if (is_last || run_.isCheckpointDue()) saveCheckpoint();
+    if (is_last) checkpoints_.finish();
     if (is_last || run_.isValidationDue()) validate();
   }
   finish(!go_on);
@@ -77,7 +78,6 @@ void TrainingLoop::saveCheckpoint() {
 }
 
 void TrainingLoop::finish(bool is_stopped) {
-  checkpoints_.finish();
   engine_.finish();
   if (is_stopped) {
     run_.report.note(

@@ -159,20 +159,21 @@ std::string CheckpointLoader::firstError(std::string error) {
   return error;
 }
 
-/// Local: reads what this rank had. Returns an error, or "", and leaves in misses_ which vectors another rank's file
-/// has that is not there.
+/// Local: reads what this rank had. Returns an error, or "", and leaves in misses_ which vectors another rank wrote to
+/// a file that is not there, or not this checkpoint's.
 std::string CheckpointLoader::readOwn(const std::string& name, const CheckpointIndex& index, bool with_activations,
                                       CheckpointStart& mine) {
   const auto rank = static_cast<std::size_t>(group_.rank());
   const std::string folder = store_ != nullptr ? store_->folder(name) : "";
   try {
     for (std::size_t piece = 0; piece < kVectors; ++piece) {
-      if (!index.writes(rank, piece)) {
-        misses_[piece] = store_ == nullptr || !hasFile(folder, index, rank, piece);
-        if (misses_[piece]) continue;
+      try {
+        if (store_ == nullptr) fail("this rank has a state of its own: give it --checkpoint DIR, as rank 0 has");
+        readVector(folder, index, rank, piece, table_, mine.model.*kPieceVectors[piece]);
+      } catch (const Error&) {
+        if (index.writes(rank, piece)) throw;
+        misses_[piece] = true;
       }
-      if (store_ == nullptr) fail("this rank has a state of its own: give it --checkpoint DIR, as rank 0 has");
-      readVector(folder, index, rank, piece, table_, mine.model.*kPieceVectors[piece]);
     }
     std::string sync = readRankText(folder, index, rank, kSyncPiece);
     if (!sync.empty()) mine.sync.states = {std::move(sync)};
@@ -197,9 +198,9 @@ bool CheckpointLoader::startOwn(const Candidate& candidate, const CheckpointSett
     return false;
   }
   for (std::size_t piece = 0; piece < kVectors; ++piece)
-    sendMissing(name, index, piece, mine.model.*kPieceVectors[piece]);
+    sendMissing(index, piece, mine.model.*kPieceVectors[piece]);
+  if (index.writes(static_cast<std::size_t>(group_.rank()))) store_->use(name);
   if (group_.rank() != 0) return true;
-  store_->use(name);
   noteUse(index.step, index.settings, setting.settings);
   const bool has_activations = std::ranges::any_of(
       index.ranks, [](const CheckpointIndex::Rank& rank) { return !rank.pieces[kActivationsPiece].file.empty(); });
@@ -207,22 +208,26 @@ bool CheckpointLoader::startOwn(const Candidate& candidate, const CheckpointSett
   return true;
 }
 
-/// Collective: ranks that do not see a file which is another rank's get its vector from rank 0.
-void CheckpointLoader::sendMissing(const std::string& name, const CheckpointIndex& index, std::size_t piece,
-                                   std::vector<float>& vector) {
+/// Collective: ranks that could not read another rank's file get its vector from that rank, by way of rank 0.
+void CheckpointLoader::sendMissing(const CheckpointIndex& index, std::size_t piece, std::vector<float>& vector) {
   std::vector<double> misses(static_cast<std::size_t>(group_.size()), 0.0);
   const std::size_t bytes = vector.size() * sizeof(float);
   misses[static_cast<std::size_t>(group_.rank())] = misses_[piece] ? 1 : 0;
   group_.sum(misses);
   if (std::ranges::all_of(misses, [](double one) { return one == 0; })) return;
   if (index.isShared(piece)) return group_.broadcast(vector.data(), bytes);
-  if (group_.rank() != 0 && misses_[piece])
-    group_.move(vector.data(), bytes, group_.rank(), Group::Direction::fromRoot);
-  for (std::size_t peer = 1; group_.rank() == 0 && peer < misses.size(); ++peer) {
+  std::vector<float> passed_on;
+  for (std::size_t peer = 1; peer < misses.size(); ++peer) {
     if (misses[peer] == 0) continue;
-    std::vector<float> theirs(vector.size());
-    readVector(store_->folder(name), index, peer, piece, table_, theirs);
-    group_.move(theirs.data(), bytes, static_cast<int>(peer), Group::Direction::fromRoot);
+    const int to = static_cast<int>(peer), from = static_cast<int>(index.writerOf(peer, piece));
+    float* values = vector.data();
+    if (group_.rank() == 0 && from != 0) {
+      passed_on.resize(vector.size());
+      values = passed_on.data();
+    }
+    if (from != 0 && (group_.rank() == 0 || group_.rank() == from))
+      group_.move(values, bytes, from, Group::Direction::toRoot);
+    if (group_.rank() == 0 || group_.rank() == to) group_.move(values, bytes, to, Group::Direction::fromRoot);
   }
 }
 

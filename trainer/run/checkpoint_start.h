@@ -30,9 +30,9 @@ struct CheckpointStart {
 };
 
 /// Loads the latest checkpoint that is whole. With the same synchronizer and grid each rank reads its own state again;
-/// what it does not see in its directory, and would be another rank's file, rank 0 sends. From any other checkpoint all
-/// ranks get the mean of the copies' parameters and moments, as an exchange would compute it, and, if the method is the
-/// same, the states of all ranks' synchronizers; rank 0 alone reads then, and must see all files.
+/// vectors that another rank wrote, and that it does not see in its directory, come from there. From any other
+/// checkpoint all ranks get the mean of the copies' parameters and moments, as an exchange would compute it, and, if
+/// the method is the same, the states of all ranks' synchronizers; rank 0 alone reads then, and must see all files.
 class CheckpointLoader {
  public:
   /// `store` is where this rank has a directory, or null. The references must outlive this object.
@@ -57,8 +57,7 @@ class CheckpointLoader {
                       CheckpointStart& mine);
   bool startOwn(const Candidate& candidate, const CheckpointSetting& setting, CheckpointStart& mine);
   std::string firstError(std::string error);
-  void sendMissing(const std::string& name, const CheckpointIndex& index, std::size_t piece,
-                   std::vector<float>& vector);
+  void sendMissing(const CheckpointIndex& index, std::size_t piece, std::vector<float>& vector);
   CheckpointStart startWhole(TrainingState state, const CheckpointSetting& setting);
   void noteUse(std::size_t step, const std::string& its_settings, const std::string& settings);
   void noteForgotten(const std::string& of);

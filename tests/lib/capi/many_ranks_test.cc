@@ -179,6 +179,34 @@ TEST(ManyRanks, AnAbortGoesOverLinksThatAreMadeForIt) {
   });
 }
 
+/// The ranks that would pass the abort on have destroyed the communicator, and so has the one that aborted it.
+TEST(ManyRanks, AnAbortReachesARankToWhichNobodyPassesItOn) {
+  constexpr int kRanks = 16;
+  constexpr int kFar = 5; // No link to rank 0 exists, nor is one made for an abort.
+  std::barrier step(kRanks);
+  runRanks(over("tcp", kRanks), [&](goss_comm_t comm, int rank) {
+    goss_comm_t twin = nullptr;
+    EXPECT_OK(goss_comm_dup(comm, &twin));
+    step.arrive_and_wait();
+    if (rank != 0 && rank != kFar) {
+      EXPECT_OK(goss_comm_destroy(twin));
+    }
+    step.arrive_and_wait();
+    if (rank == 0) {
+      EXPECT_OK(goss_comm_abort(twin, "enough"));
+      EXPECT_OK(goss_comm_destroy(twin));
+    }
+    step.arrive_and_wait();
+    if (rank == kFar) {
+      int32_t value = 0;
+      EXPECT_EQ(goss_recv(twin, &value, 1, GOSS_INT32, 0, 3, nullptr, nullptr), GOSS_ERR_ABORTED);
+      EXPECT_NE(std::string(goss_last_error()).find("enough"), std::string::npos) << goss_last_error();
+      EXPECT_OK(goss_comm_destroy(twin));
+    }
+    step.arrive_and_wait();
+  });
+}
+
 /// Every rank sends to every other at once, so that both ends of each link call.
 TEST(ManyRanks, AllToAllRightAfterTheStart) {
   constexpr int kRanks = 12;
