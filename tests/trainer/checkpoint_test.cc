@@ -2,17 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <chrono>
-#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/checkpoint_fixture.h"
 #include "tests/trainer/temporary_directory.h"
 #include "trainer/base/error.h"
 #include "trainer/files/checkpoint_files.h"
@@ -25,108 +23,8 @@
 namespace goss::trainer {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr ModelConfig kConfig{.layers = 1, .channels = 4, .heads = 2, .context = 3, .vocab = 5};
-
-constexpr const char* kSettings = R"({"lr":0.5})";
-
-TrainingState stateOf(const ParameterTable& table, std::size_t step) {
-  TrainingState state;
-  state.step = step;
-  for (std::size_t i = 0; i < table.count(); ++i) {
-    state.parameters.push_back(static_cast<float>(i + step));
-    state.first_moments.push_back(-static_cast<float>(i));
-    state.second_moments.push_back(0.5f * static_cast<float>(i));
-  }
-  state.ranks = {{"", ""}};
-  return state;
-}
-
-/// Ranks that each hold a whole copy.
-std::function<RankShare(int)> copiesOf(const ParameterTable& table) {
-  return [&table](int rank) { return RankShare{static_cast<std::size_t>(rank), table.parameters()}; };
-}
-
-CheckpointIndex indexOf(const ModelConfig& config, const ParameterTable& table, std::size_t step,
-                        const std::vector<ReplicaState>& ranks) {
-  CheckpointIndex index;
-  index.step = step;
-  index.settings = kSettings;
-  index.sync = "some";
-  index.grid = "a grid";
-  index.texts["config.json"] = configText(config);
-  std::vector<PieceHashes> hashes;
-  for (const ReplicaState& rank : ranks)
-    hashes.push_back(hashesOf(table.parameters(), rank));
-  index.layOut(hashes, copiesOf(table));
-  return index;
-}
-
-class CheckpointTest : public testing::Test {
- protected:
-  CheckpointTest() : table_(kConfig), store_(directory_ / "run", 2, 0) { store_.prepare(1); }
-
-  /// Writes the checkpoint of one rank, or of several that see one directory.
-  void saveRanks(std::size_t step, const std::vector<ReplicaState>& ranks, const ModelConfig& config = kConfig) {
-    const ParameterTable table(config);
-    const CheckpointIndex index = indexOf(config, table, step, ranks);
-    const std::string name = store_.begin(step);
-    for (std::size_t rank = ranks.size(); rank-- > 0;)
-      storeOf(rank).writePart(name, index, table.parameters(), ranks[rank], store_.names());
-    store_.commit(name, index);
-  }
-  void save(std::size_t step) { saveRanks(step, {stateOf(table_, step)}); }
-  [[nodiscard]] CheckpointStore storeOf(std::size_t rank) const { return {directory_ / "run", 2, rank}; }
-  [[nodiscard]] std::string file(const std::string& name) const { return directory_ / ("run/step-00000007/" + name); }
-  /// Resumes as one rank.
-  CheckpointStart load(const ModelConfig& config = kConfig, const std::string& grid = "a grid") {
-    TrainOptions options;
-    options.model = config;
-    options.checkpoint = directory_ / "run";
-    options.resume = true;
-    SoloGroup group;
-    testing::internal::CaptureStdout();
-    Report report(true);
-    const ParameterTable table(config);
-    try {
-      CheckpointStart start = CheckpointLoader(options, table, group, report, &store_).load({kSettings, "some", grid});
-      shown_ = testing::internal::GetCapturedStdout();
-      return start;
-    } catch (...) {
-      testing::internal::GetCapturedStdout();
-      throw;
-    }
-  }
-  [[nodiscard]] std::string loadError(const ModelConfig& config = kConfig) {
-    return errorOf([&] { load(config); });
-  }
-  [[nodiscard]] std::size_t loadedStep() { return load().step; }
-  void expectLoaded(const ReplicaState& expected, const std::string& grid = "a grid") {
-    const CheckpointStart loaded = load(kConfig, grid);
-    for (const auto vector : kPieceVectors)
-      EXPECT_TRUE(loaded.model.*vector == expected.*vector);
-  }
-  [[nodiscard]] std::set<std::string> names() const {
-    std::set<std::string> names;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory_ / "run"))
-      names.insert(entry.path().filename().string());
-    return names;
-  }
-  [[nodiscard]] std::set<std::string> files() const {
-    std::set<std::string> files;
-    for (const fs::directory_entry& entry : fs::directory_iterator(file("")))
-      files.insert(entry.path().filename().string());
-    return files;
-  }
-
-  TemporaryDirectory directory_;
-  ParameterTable table_;
-  CheckpointStore store_;
-  std::string shown_; // by the last load()
-};
 
 TEST_F(CheckpointTest, NothingWasSavedYet) {
   EXPECT_EQ(loadedStep(), 0u);
@@ -139,16 +37,6 @@ TEST_F(CheckpointTest, WhatWasSavedIsLoaded) {
   EXPECT_THAT(shown_, AllOf(HasSubstr("resumed from step 7"), testing::Not(HasSubstr("damaged"))));
   EXPECT_EQ(files(),
             (std::set<std::string>{"checkpoint.json", "config.json", "model.safetensors", "rank-0000.safetensors"}));
-}
-
-/// Three ranks: the third has the second's parameters, all have the same first moments, and the first keeps nothing.
-std::vector<ReplicaState> threeRanks(const ParameterTable& table) {
-  std::vector<ReplicaState> ranks = {stateOf(table, 7), stateOf(table, 8), stateOf(table, 8)};
-  ranks[1].second_moments[3] = 1;
-  ranks[2].second_moments[3] = 2;
-  ranks[1].ranks = {{std::string("a\0b", 3), ""}};
-  ranks[2].ranks = {{"c", "d"}};
-  return ranks;
 }
 
 TEST_F(CheckpointTest, EachRankWritesWhatNoRankBeforeItHolds) {
@@ -277,28 +165,6 @@ TEST_F(CheckpointTest, APartOfAnotherCheckpointIsNotTaken) {
               AllOf(HasSubstr("step-00000007/rank-0001.safetensors is damaged"), HasSubstr("exp_avg_sq")));
 }
 
-// What a rank wrote on a disk of its own goes when rank 0's does.
-TEST_F(CheckpointTest, ADirectoryOfARanksOwnKeepsWhatRankZeroKeeps) {
-  const CheckpointStore far(directory_ / "far", 2, 1);
-  far.prepare(1);
-  for (const std::size_t step : {1u, 2u, 3u, 4u}) {
-    const std::vector<ReplicaState> ranks = {stateOf(table_, step), stateOf(table_, step + 1)};
-    const CheckpointIndex index = indexOf(kConfig, table_, step, ranks);
-    const std::string name = store_.begin(step);
-    store_.writePart(name, index, table_.parameters(), ranks[0], {});
-    far.writePart(name, index, table_.parameters(), ranks[1], store_.names());
-    store_.commit(name, index);
-  }
-  const std::vector<std::string> last = {"step-00000004", "step-00000003", "step-00000002"};
-  EXPECT_EQ(far.names(), last);
-  EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000003", "step-00000004"}));
-  std::vector<float> theirs(table_.count());
-  const CheckpointIndex index = readIndex(directory_ / "run/step-00000004");
-  EXPECT_FALSE(hasFile(directory_ / "run/step-00000004", index, 1, kModelPiece));
-  readVector(directory_ / "far/step-00000004", index, 1, kModelPiece, table_, theirs);
-  EXPECT_TRUE(theirs == stateOf(table_, 5).parameters);
-}
-
 // Written by a run of two ranks before every rank wrote its own part.
 TEST_F(CheckpointTest, OneOfVersionThreeIsLoaded) {
   const ModelConfig config{.layers = 1, .channels = 4, .heads = 2, .context = 3, .vocab = 256};
@@ -412,47 +278,6 @@ TEST_F(CheckpointTest, LeftoversOfACrashAreIgnoredAndRemoved) {
   EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000007", "step-00000008"}));
 }
 
-/// Files of this process cannot grow beyond a size while this lives; writing more fails as on a full disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  void (*handler_)(int);
-  rlimit before_{};
-};
-
-TEST_F(CheckpointTest, AFailedWriteNamesTheFileAndKeepsThePreviousCheckpoint) {
-  save(7);
-  std::string error;
-  {
-    const FileSizeLimit limit(2048); // model.safetensors needs more
-    error = errorOf([this] { save(8); });
-  }
-  EXPECT_THAT(error, AllOf(HasSubstr("step 8"), HasSubstr("by rank 0"), HasSubstr("model.safetensors"),
-                           HasSubstr("File too large"), HasSubstr("earlier checkpoints are untouched")));
-  EXPECT_EQ(loadedStep(), 7u);
-  EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000007"}));
-  save(9); // and the store works again once there is room
-  EXPECT_EQ(loadedStep(), 9u);
-}
-
-TEST_F(CheckpointTest, ADirectoryThatCannotBeMadeIsNamedAtTheStart) {
-  writeBytes(directory_ / "file", "");
-  EXPECT_THAT(errorOf([this] { CheckpointStore(directory_ / "file/run", 1, 0).prepare(1); }),
-              AllOf(HasSubstr("cannot create"), HasSubstr("file/run")));
-}
-
 TEST_F(CheckpointTest, EveryTruncatedFileIsRefusedByName) {
   save(7);
   for (const std::string name : {"model.safetensors", "rank-0000.safetensors", "config.json", "checkpoint.json"}) {
@@ -554,11 +379,6 @@ TEST_F(CheckpointTest, AnIndexOfAnotherVersionIsRefused) {
   // its own checksum is not part of what it covers
   writeBytes(file("checkpoint.json"), index.dump());
   EXPECT_THAT(loadError(), HasSubstr("another format or version"));
-}
-
-TEST_F(CheckpointTest, ADirectoryWithoutRoomIsNamedAtTheStart) {
-  EXPECT_THAT(errorOf([this] { store_.prepare(std::size_t{1} << 62); }),
-              AllOf(HasSubstr("needs 4611686018427387904 bytes"), HasSubstr(directory_ / "run")));
 }
 
 TEST_F(CheckpointTest, TheWriterWorksInTheBackgroundAndTellsOfEachJobOnce) {

@@ -117,6 +117,13 @@ TEST(DataParallel, RanksWithDifferentOptionsOrDataAllRefuse) {
                        }),
               Each(HasSubstr("different options")));
   EXPECT_THAT(errorsOf(2,
+                       [](Group& group) { // saving is collective
+                         TrainOptions options = smallOptions(1);
+                         options.checkpoint_every = static_cast<std::size_t>(group.rank()) + 1;
+                         runOn(group, options);
+                       }),
+              Each(HasSubstr("different options")));
+  EXPECT_THAT(errorsOf(2,
                        [](Group& group) { // the others would notice rank 0's end some steps later
                          TrainOptions options = smallOptions(1);
                          if (group.rank() == 0) options.time_limit_s = 60;

@@ -190,8 +190,8 @@ TEST(TrainingLoop, TheLogHasOneJsonObjectALineForEveryEvent) {
   }
   const std::string table = readBytes(directory / "csv");
   EXPECT_EQ(std::ranges::count(table, '\n'), 7); // with the names of its columns
-  EXPECT_THAT(events, testing::ElementsAre("start", "step", "step", "validation", "step", "step", "validation",
-                                           "checkpoint", "sample"));
+  EXPECT_THAT(events, testing::ElementsAre("start", "step", "step", "validation", "step", "step", "checkpoint",
+                                           "validation", "sample"));
 }
 
 std::vector<std::string> cellsOf(const std::string& row) {
