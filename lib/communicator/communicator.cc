@@ -58,6 +58,8 @@ Planner Communicator::makePlanner() const {
 
 Communicator::~Communicator() {
   auto lock = engine().enter();
+  ClosedCommunicator closed;
+  if (!operations_.asyncError().isOk()) closed.failure = propagator_.abortMessage();
   propagator_.fail(Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
                                  ErrorScope::communicator),
                    Origin::destroyed);
@@ -65,7 +67,9 @@ Communicator::~Communicator() {
   operations_.blockedCalls().close(lock);
   operations_.freeHandedOut();
   windows_.closeAllOnLoop();
-  world_->unregisterOnLoop(context_, shrink_.agreement().goesOn(), shrink_.agreement().lastWords());
+  closed.goes_on = shrink_.agreement().goesOn();
+  closed.last_words = shrink_.agreement().lastWords();
+  world_->unregisterOnLoop(context_, std::move(closed));
 }
 
 std::string Communicator::transportName(int rank) const {

@@ -35,6 +35,8 @@ class FailurePropagator {
   void fail(const Status& status, Origin origin) GOSS_ON_LOOP;
   /// Sends `rank` an abort message with the failure.
   void tell(int rank) const GOSS_ON_LOOP { peers_.send(rank, abortMessage()); }
+  /// What tell() sends.
+  [[nodiscard]] ControlMessage abortMessage() const GOSS_ON_LOOP;
 
   /// The communicator is about to fail with `status`, or with a mismatch that says more: whatever else fails it
   /// meanwhile follows from that.
@@ -43,7 +45,6 @@ class FailurePropagator {
   [[nodiscard]] const Status& expected() const GOSS_ON_LOOP { return expected_; }
 
  private:
-  [[nodiscard]] ControlMessage abortMessage() const GOSS_ON_LOOP;
   void tellOthers() GOSS_ON_LOOP;
 
   const Peers peers_;

@@ -69,6 +69,8 @@ void answerFor(const ClosedCommunicator& closed, ControlChannel& control, int se
     left.type = ControlMessage::Type::history;
     control.sendOnLoop(peer, left);
   }
+  if (message.type == ControlMessage::Type::probe && closed.failure.has_value())
+    control.sendOnLoop(peer, *closed.failure);
   // No answer to a rank that has left, too, or has decided and wants none: two ranks would go on for ever.
   const bool agrees = message.type == ControlMessage::Type::agreed;
   const bool shrinks = message.type == ControlMessage::Type::view || (agrees && message.culprit == self);
@@ -429,9 +431,9 @@ void World::registerOnLoop(std::uint32_t context, const Group& group, Communicat
   handleControlOnLoop(peer, message);
 }
 
-void World::unregisterOnLoop(std::uint32_t context, bool goes_on, ControlMessage last_words) {
+void World::unregisterOnLoop(std::uint32_t context, ClosedCommunicator closed) {
   communicators_.erase(context);
-  closed_contexts_.emplace(context, ClosedCommunicator{goes_on, std::move(last_words)});
+  closed_contexts_.emplace(context, std::move(closed));
 }
 
 bool World::isSeenToRun(int rank) const {

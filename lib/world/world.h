@@ -39,6 +39,7 @@ namespace goss {
 struct ClosedCommunicator {
   bool goes_on = false; ///< The communicator was shrunk, and this rank goes on with the rest.
   ControlMessage last_words;
+  std::optional<ControlMessage> failure; ///< Its abort, if it had failed: it may not have reached all others.
 };
 
 /// Thread-safe through its engine's lock. Lives until its last communicator is destroyed.
@@ -99,7 +100,7 @@ class World : public std::enable_shared_from_this<World> {
   void registerOnLoop(std::uint32_t context, const Group& group, CommunicatorEvents& events) GOSS_ON_LOOP;
   /// `goes_on`: the communicator was shrunk, and this rank goes on with the rest. `last_words` are for ranks that still
   /// shrink it, in the attempt that they name; of type view: there are none.
-  void unregisterOnLoop(std::uint32_t context, bool goes_on, ControlMessage last_words) GOSS_ON_LOOP;
+  void unregisterOnLoop(std::uint32_t context, ClosedCommunicator closed) GOSS_ON_LOOP;
   [[nodiscard]] ContextNumbers& contextsOnLoop() GOSS_ON_LOOP { return contexts_; }
 
  private:
