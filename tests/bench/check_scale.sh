@@ -19,7 +19,7 @@ echo '{"create_s": 1, "first_8_s": 2, "first_256K_s": 3, "first_4M_s": 4, "later
 END
 chmod +x "$work/bin/"*
 
-PATH="$work/bin:$PATH" "$work/checkout/scripts/scale" --build "$work/elsewhere" --ranks 16 32 --transports shm >"$work/out"
+PATH="$work/bin:$PATH" "$work/checkout/scripts/scale" --build "$work/elsewhere" --ranks 16 32 --transports shm --threads 0 --kills >"$work/out"
 for ranks in 16 32; do
   grep -q "^| $ranks | shm | 1, 1 | 2, 2 | 3, 3 | 4, 4 | 5, 5 |$" "$work/checkout/build/scale.md" || {
     echo "FAILED: no row of $ranks ranks in build/scale.md" >&2
