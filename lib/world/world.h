@@ -38,8 +38,9 @@ namespace goss {
 /// What a rank answers for a communicator that it has destroyed.
 struct ClosedCommunicator {
   bool goes_on = false; ///< The communicator was shrunk, and this rank goes on with the rest.
+  /// For ranks that still shrink it, in the attempt that the message names; of type view: this rank has none.
   ControlMessage last_words;
-  std::optional<ControlMessage> failure; ///< Its abort, if it had failed: it may not have reached all others.
+  std::optional<ControlMessage> failure; ///< Its abort, if it had failed: the abort may not have reached all others.
 };
 
 /// Thread-safe through its engine's lock. Lives until its last communicator is destroyed.
@@ -98,8 +99,7 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] bool isSeenToRun(int rank) const GOSS_ON_LOOP;
   /// From now on `events`, of the communicator with this number and group, is told; perhaps at once.
   void registerOnLoop(std::uint32_t context, const Group& group, CommunicatorEvents& events) GOSS_ON_LOOP;
-  /// `goes_on`: the communicator was shrunk, and this rank goes on with the rest. `last_words` are for ranks that still
-  /// shrink it, in the attempt that they name; of type view: there are none.
+  /// The communicator with this number is being destroyed: `closed` answers for it from now on.
   void unregisterOnLoop(std::uint32_t context, ClosedCommunicator closed) GOSS_ON_LOOP;
   [[nodiscard]] ContextNumbers& contextsOnLoop() GOSS_ON_LOOP { return contexts_; }
 
