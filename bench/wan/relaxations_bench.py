@@ -42,6 +42,7 @@ BAGUA = {"allreduce": "ddp", "bytegrad": "ddp:codec=minmaxuint8", "qadam": "qada
 # Title, and steps: so many that a run takes some seconds.
 NETWORKS = {"10000/0.1": ("10 Gbit/s", 1000), "1000/0.1": ("1 Gbit/s", 1000), "100/0.1": ("100 Mbit/s", 200), "100/50": ("100 Mbit/s, 50 ms", 60),
             "slow": ("10 Gbit/s, one rank 5 times slower", 1000)}
+STEPS = 200  # of a run on one machine
 SLOW, SLOW_STEPS = "50/50", 20  # the links over which every method takes some steps: Mbit/s and milliseconds
 
 
@@ -54,14 +55,14 @@ def card_of(record, done, name):
 def train_here(args, spec, flags):
     with tempfile.TemporaryDirectory() as folder:
         record = pathlib.Path(folder) / "run"
-        command = ["mpirun", "-np", str(RANKS), str(args.bin / "goss-train"), *MODEL.split(), "--batch", str(2 * RANKS), "--steps", str(args.steps or 200),
+        command = ["mpirun", "-np", str(RANKS), str(args.bin / "goss-train"), *MODEL.split(), "--batch", str(2 * RANKS), "--steps", str(args.steps),
                    "--sync", spec, "--run", str(record), *flags.split()]
         done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
         return card_of(record, done, spec)
 
 
 def all_methods(args):
-    print(f"`mpirun -np {RANKS} goss-train {MODEL} --batch {2 * RANKS} --steps {args.steps or 200} --sync ...`; the last columns: seconds of "
+    print(f"`mpirun -np {RANKS} goss-train {MODEL} --batch {2 * RANKS} --steps {args.steps} --sync ...`; the last columns: seconds of "
           f"{SLOW_STEPS} steps of {RANKS} emulated hosts with lines of {SLOW.replace('/', ' Mbit/s and ')} ms each; bold: not held\n")
     print("| `--sync` | validation | to `ddp` | expected | sent by rank 0, MB | less than `ddp` | expected | seconds | slow links, seconds | "
           "faster than `ddp` | expected |\n" + "|---" * 11 + "|")
@@ -132,13 +133,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["all", "networks"])
     parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path("build/release/bin"))
-    parser.add_argument("--steps", type=int, help="of each run; all: 200, networks: as their rows say")
+    parser.add_argument("--steps", type=int, help=f"of each run; all: {STEPS}, networks: as their rows say")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each algorithm over each network")
     parser.add_argument("--methods", nargs="+", default=[])
     parser.add_argument("--networks", nargs="+", choices=list(NETWORKS), default=[])
     args = parser.parse_args()
     args.bin = args.bin.resolve()
     if args.what == "all":
+        args.steps = args.steps or STEPS
         all_methods(args)
     else:
         all_networks(args)

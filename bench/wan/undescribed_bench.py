@@ -216,7 +216,7 @@ def main():
     parser.add_argument("--size", type=int, default=16 << 20)
     parser.add_argument("--calls", type=int, default=16)
     parser.add_argument("--settled", type=int, default=10, metavar="N")
-    parser.add_argument("--per-host", type=int, default=1, metavar="RANKS")
+    parser.add_argument("--per-host", type=int, default=1, metavar="RANKS", help="ranks on each host")
     parser.add_argument("--codec")
     parser.add_argument("--control", help="congestion control instead of the library's choice: cubic")
     parser.add_argument("--change", metavar="MBIT:FROM:TO", help="during these calls each line has so many Mbit/s, afterwards 200 again")
@@ -226,6 +226,8 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="print what the ranks log")
     parser.add_argument("--as-rank", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.per_host > 1 and ("file" in args.source or args.change):
+        parser.error("--per-host goes with neither --source file nor --change")
     if args.as_rank:
         rank_main(args.calls, args.size, args.codec, tuple(int(part) for part in args.change.split(":")) if args.change else None)
         return

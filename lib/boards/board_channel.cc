@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/cache_lines.h"
 #include "boards/board_price.h"
 #include "kernels/kernels.h"
-#include "platform/memory/cache_lines.h"
 #include "platform/memory/pages.h"
 #include "platform/relax.h"
 #include "schedule/contract.h"
@@ -21,7 +21,7 @@ struct BoardChannel::Slot {
 
 namespace {
 
-constexpr std::size_t kLine = platform::kCacheLineBytes;
+constexpr std::size_t kLine = base::kCacheLineBytes;
 constexpr std::size_t kHeaderBytes = 32;
 /// A reader prefetches the first kMaxFetchedBytes of a contribution of at least so many bytes. Between processors that
 /// share no cache (250 ns a line) 8 KiB then take 2.7 instead of 5.2 us, between others 1.6 instead of 1.5. At 4 KiB it
@@ -40,7 +40,7 @@ constexpr std::uint64_t kMaxBehindBytes = kWideBoardBytes;
 constexpr std::size_t kMaxTouchedRanks = 16;
 constexpr std::size_t kMinBehindBytes = 16 * kMaxBehindBytes;
 /// Lines that no rank writes: the reader's processor prefetches them when it comes near the end.
-constexpr std::size_t kGapBytes = platform::kPrefetchedBytes;
+constexpr std::size_t kGapBytes = base::kPrefetchedBytes;
 
 void fetch(const std::byte* from, std::uint64_t bytes) {
   for (std::uint64_t at = 0; at < bytes; at += kLine)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/invalid.h"
 #include "bootstrap/member.h"
 #include "bootstrap/root.h"
 #include "bootstrap/wire.h"
@@ -27,10 +28,10 @@ class Alone final : public Rendezvous {
 
 Result<std::unique_ptr<Rendezvous>> connectRendezvous(const Launch& launch, const Config& config) {
   if (launch.ranks < 1 || launch.ranks > kMaxRanks || launch.rank < 0 || launch.rank >= launch.ranks)
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
-                         fmt::format("rank {} of {} ranks: ranks go from 0 to one less than their number, which is at "
-                                     "most {}",
-                                     launch.rank, launch.ranks, kMaxRanks));
+    return base::invalid(
+        fmt::format("rank {} of {} ranks: ranks go from 0 to one less than their number, which is at "
+                    "most {}",
+                    launch.rank, launch.ranks, kMaxRanks));
   if (launch.ranks == 1) return std::unique_ptr<Rendezvous>(std::make_unique<Alone>(launch.listen_fd));
   return launch.rank == 0 ? BootstrapRoot::listen(launch, config) : BootstrapMember::call(launch, config);
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/invalid.h"
 #include "bootstrap/wire.h"
 
 namespace goss {
@@ -24,8 +25,7 @@ Status readNumber(const char* name, int least, int most, int& number) {
   int parsed = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
   if (error != std::errc() || end != text.data() + text.size() || parsed < least || parsed > most)
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
-                         fmt::format("{} is \"{}\"; it must be a whole number from {} to {}", name, text, least, most));
+    return base::invalid(fmt::format("{} is \"{}\"; it must be a whole number from {} to {}", name, text, least, most));
   number = parsed;
   return Status::ok();
 }

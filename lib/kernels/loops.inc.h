@@ -3,6 +3,7 @@
 #ifndef GOSS_LIB_KERNELS_LOOPS_INC_H_
 #define GOSS_LIB_KERNELS_LOOPS_INC_H_
 
+#include "base/cache_lines.h"
 #include "kernels/elements.h"
 #include "kernels/table.h"
 
@@ -22,7 +23,7 @@ namespace {
 /// vectors.
 template <typename T>
 std::size_t headCount(const void* dst, std::size_t count) {
-  constexpr std::size_t kLine = 64;
+  constexpr std::size_t kLine = base::kCacheLineBytes;
   constexpr std::size_t kWorthwhile = 1024 / sizeof(T);
   const std::size_t bytes = (0 - reinterpret_cast<std::uintptr_t>(dst)) % kLine;
   return count < kWorthwhile || bytes % sizeof(T) != 0 ? 0 : bytes / sizeof(T);

@@ -6,15 +6,17 @@
 #include <charconv>
 #include <optional>
 
+#include "base/invalid.h"
+
 namespace goss::platform {
 
 namespace {
 
 Status refuse(std::string_view entry, std::string_view why) {
-  return Status::error(GOSS_ERR_INVALID_ARGUMENT,
-                       fmt::format("GOSS_ADVERTISE: \"{}\" {}; an entry is an address or a name, then maybe :PORT or "
-                                   ":FIRST-LAST, such as 203.0.113.7:31000-31003 or [2001:db8::7]",
-                                   entry, why));
+  return base::invalid(
+      fmt::format("GOSS_ADVERTISE: \"{}\" {}; an entry is an address or a name, then maybe :PORT or "
+                  ":FIRST-LAST, such as 203.0.113.7:31000-31003 or [2001:db8::7]",
+                  entry, why));
 }
 
 int countOf(PortRange ports) { return ports.first == 0 ? 0 : ports.last - ports.first + 1; }

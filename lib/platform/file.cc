@@ -6,20 +6,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/invalid.h"
 #include "platform/fd.h"
 
 namespace goss::platform {
 
 namespace {
 
-Status refuse(std::string why) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(why)); }
-
 Status judge(const struct stat& about, std::size_t most_bytes, FileSecrecy secrecy) {
-  if (!S_ISREG(about.st_mode)) return refuse("it is no ordinary file");
+  if (!S_ISREG(about.st_mode)) return base::invalid("it is no ordinary file");
   if (secrecy == FileSecrecy::secret && (about.st_mode & 077) != 0)
-    return refuse("it holds a secret that others may read; run chmod 600 on it");
+    return base::invalid("it holds a secret that others may read; run chmod 600 on it");
   if (static_cast<std::size_t>(about.st_size) > most_bytes)
-    return refuse(fmt::format("it has {} bytes, and at most {} are read", about.st_size, most_bytes));
+    return base::invalid(fmt::format("it has {} bytes, and at most {} are read", about.st_size, most_bytes));
   return Status::ok();
 }
 
@@ -28,7 +27,7 @@ Status judge(const struct stat& about, std::size_t most_bytes, FileSecrecy secre
 Result<std::string> readOrdinaryFile(const std::string& path, std::size_t most_bytes, FileSecrecy secrecy) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat about {};
-  if (!fd.valid() || ::fstat(fd.get(), &about) != 0) return refuse(errnoText(errno));
+  if (!fd.valid() || ::fstat(fd.get(), &about) != 0) return base::invalid(errnoText(errno));
   Status judged = judge(about, most_bytes, secrecy);
   if (!judged.isOk()) return judged;
   std::string text(static_cast<std::size_t>(about.st_size), '\0');
@@ -36,7 +35,7 @@ Result<std::string> readOrdinaryFile(const std::string& path, std::size_t most_b
   while (filled < text.size()) {
     const ssize_t got = ::read(fd.get(), text.data() + filled, text.size() - filled);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return refuse(errnoText(errno));
+    if (got < 0) return base::invalid(errnoText(errno));
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);
   }

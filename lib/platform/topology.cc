@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/invalid.h"
 #include "platform/host.h"
 
 #ifdef GOSS_HAVE_HWLOC
@@ -129,7 +130,7 @@ Result<Topology> parseTopology(const std::string& xml) {
   const Handle handle;
   // The length includes the terminating zero.
   if (::hwloc_topology_set_xmlbuffer(handle.get(), xml.c_str(), static_cast<int>(xml.size() + 1)) != 0)
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT, "the text is not hwloc's XML");
+    return base::invalid("the text is not hwloc's XML");
   return load(handle.get());
 }
 

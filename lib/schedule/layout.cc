@@ -5,11 +5,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/cache_lines.h"
+
 namespace goss::schedule {
 
 namespace {
 
-constexpr std::uint64_t kCacheLineBytes = 64;
 /// For parts of fewer bytes alignment would cost more balance than it saves.
 constexpr std::uint64_t kAlignPartsFromBytes = 2048;
 
@@ -80,7 +81,7 @@ Extent evenPart(std::uint64_t count, std::uint32_t parts, std::uint32_t index, s
 
 std::uint64_t partUnit(std::uint64_t count, std::uint32_t parts, std::uint64_t element_bytes) {
   const bool large = count * element_bytes >= kAlignPartsFromBytes * parts;
-  return large ? std::max<std::uint64_t>(1, kCacheLineBytes / element_bytes) : 1;
+  return large ? std::max<std::uint64_t>(1, base::kCacheLineBytes / element_bytes) : 1;
 }
 
 Layout::Layout(const Schedule& schedule, const Shape& shape, std::uint32_t fragment, std::uint32_t fragments) {
@@ -93,7 +94,7 @@ Layout::Layout(const Schedule& schedule, const Shape& shape, std::uint32_t fragm
     input_ = blockParts(shape.input_blocks, shape, fragment, fragments);
     output_ = blockParts(shape.output_blocks, shape, fragment, fragments);
   }
-  const std::uint64_t unit = std::max<std::uint64_t>(1, kCacheLineBytes / shape.element_bytes);
+  const std::uint64_t unit = std::max<std::uint64_t>(1, base::kCacheLineBytes / shape.element_bytes);
   for (const std::uint32_t like : schedule.scratch_like) {
     const std::uint64_t count = input_[like].count_elems;
     scratch_.push_back({scratch_elems_, count});

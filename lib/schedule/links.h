@@ -90,8 +90,8 @@ class Links {
   [[nodiscard]] Links subset(std::span<const int> ranks) const;
   /// The lowest rank of each node, ascending.
   [[nodiscard]] std::vector<int> firstOfNodes() const;
-  /// These links, but that two ranks of different nodes pay what `between` says, and nodes have the ports that it says.
-  /// Rank i of `between` stands for the node of firstOfNodes()[i].
+  /// A copy in which ranks of different nodes pay what `between` says, and nodes have its ports: its rank i stands for
+  /// the node of firstOfNodes()[i]. Prices within a node stay; cpu() is that of `between`.
   [[nodiscard]] Links withNodes(const Links& between) const;
 
  private:

@@ -26,9 +26,9 @@ constexpr double kNear_s = 0.06;
 /// A far one takes so many round trips at least, in which TCP may find its speed, and twice as many at most; all
 /// streams together more, because TCP has found that speed, and loses some of it again.
 constexpr double kRoundTripsAlone = 13;
-constexpr double kLeastAlone_s = 0.2;
+constexpr double kMinAlone_s = 0.2;
 constexpr double kRoundTripsTogether = 16;
-constexpr double kLeastTogether_s = 0.3;
+constexpr double kMinTogether_s = 0.3;
 
 /// Links that together have at most this part of their rates alone, and are not much faster than the fastest alone,
 /// share a line, which is full.
@@ -45,9 +45,9 @@ constexpr double kLimitedByPath = 1.8;
 /// Where paths limit flows, one of so many is as slow. Lost packets, and what flows find in a short time, make up to a
 /// quarter of them so.
 constexpr int kOneOfSoMany = 3;
-/// A flow that fills its path overflows a queue there and sends a good part of its bytes again; one that sends so
-/// little again has lost packets by chance, and its path may carry more. Where that is so of half the flows, lines are
-/// equal whose fastest flows differ by kAlikeByChance at most.
+/// A flow that fills its path overflows a queue there and sends a good part of its bytes again. A flow that sends a
+/// part from kMinByChance to kMaxByChance again has lost packets by chance, and its path may carry more. Where half of
+/// the flows have, lines count as equal if their fastest flows differ by kAlikeByChance at most.
 constexpr double kMinByChance = 0.001;
 constexpr double kMaxByChance = 0.02;
 constexpr double kAlikeByChance = 2.5;
@@ -121,7 +121,7 @@ Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& li
     if (rank != communicator.rank() && round_trip_s >= kNearRoundTrip_s) far.push_back({rank, round_trip_s});
   }
   if (far.empty()) return Status::ok();
-  const double span_s = std::min(time.together_s, std::max(kLeastTogether_s, kRoundTripsTogether * longest_s.value()));
+  const double span_s = std::min(time.together_s, std::max(kMinTogether_s, kRoundTripsTogether * longest_s.value()));
   Result<std::vector<SteadyRate>> rates =
       LinkStream(communicator, far, {span_s, false, kTogetherTag}, timeout_ms).run();
   if (!rates.isOk()) return rates.status();
@@ -334,8 +334,8 @@ double equalLines(const std::vector<RankLines>& lines, const FarFlows& flows) {
     const bool alike = middle.left <= kFullLine && base::areNearMedian(fastest, kAlikeByChance);
     return alike ? middle.fastest : 0;
   }
-  // Where packets get lost, flows together leave much of a line idle; alone, one of them has filled it.
   if (flows.manyAreSlow()) return 0;
+  // Where packets get lost, flows together leave much of a line idle; alone, one of them has filled it.
   if (!base::areNearMedian(together, kAlikeTogether) && !base::areNearMedian(fastest, kAlikeTogether)) return 0;
   middle.together = base::upperMedian(together);
   middle.alone = base::upperMedian(alone);
@@ -455,7 +455,7 @@ int partnerInRound(int size, int rank, int round) {
 /// Both ranks of the pair compute the same.
 double timeAlone(double round_trip_s, int size, int round, const MeasurementTime& time) {
   if (round_trip_s < kNearRoundTrip_s) return kNear_s;
-  const double least_s = std::max(kLeastAlone_s, kRoundTripsAlone * round_trip_s);
+  const double least_s = std::max(kMinAlone_s, kRoundTripsAlone * round_trip_s);
   const double share_s = time.alone_s / roundsOf(size);
   // Two ranks do not stream together, and so have all the time.
   if (size < 3) return std::min(2 * least_s, time.alone_s + time.together_s);

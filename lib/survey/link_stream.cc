@@ -21,7 +21,7 @@ constexpr double kShortest_s = 1e-6;
 constexpr double kRoundTripsToFindSpeed = 7;
 constexpr double kRoundTripsToSettle = 11;
 constexpr double kRoundTripsOfRate = 2;
-constexpr double kLeastToSettle_s = 0.15;
+constexpr double kMinToSettle_s = 0.15;
 constexpr double kSettledGrowth = 1.15;
 /// The part of the time that flows together get for finding their speed, and the parts into which the rest is cut.
 constexpr double kWarmUp = 0.6;
@@ -119,7 +119,7 @@ double rateSeenTogether(const SeenRates& seen, double span_s) {
 }
 
 bool hasSettled(const Arrivals& flow, double round_trip_s, double now_s) {
-  const double least_s = std::max(kLeastToSettle_s, kRoundTripsToSettle * round_trip_s);
+  const double least_s = std::max(kMinToSettle_s, kRoundTripsToSettle * round_trip_s);
   if (flow.at_s.empty() || now_s < flow.at_s.front() + least_s) return false;
   const double part_s = kRoundTripsOfRate * round_trip_s;
   const double last = bytesBetween(flow, now_s - part_s, now_s);

@@ -64,7 +64,7 @@ struct SteadyRate {
 ///
 /// On long paths no more is sent ahead than arrived in some round trips, so that buffered bytes do not delay the next
 /// measurement. Every chunk begins with the number of bytes that have come from its receiver, and whether the rate from
-/// there has settled; the last holds the rate that its sender's system has seen and what it has sent again, alone.
+/// there has settled; the last holds only the rate and the resent part that its sender's system has seen.
 class LinkStream {
  public:
   struct Peer {
@@ -109,7 +109,7 @@ class LinkStream {
     std::uint64_t taken_bytes = 0;
     SeenRates seen;                 ///< Rates of this rank's bytes; empty on short paths.
     double seen_bytes_per_s = 0;    ///< The rate of the peer's bytes that it told with its last chunk.
-    double resent = 0;              ///< So the part of these bytes that it sent again.
+    double resent = 0;              ///< The part of the peer's bytes that the peer sent again, as its last chunk says.
     std::optional<PathUse> begun;   ///< What the path had carried when this rank's bytes had found their speed.
     double next_look_s = 0;         ///< Before that the system is not asked again.
     std::vector<std::byte> scratch; ///< Receive buffer.

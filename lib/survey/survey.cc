@@ -51,8 +51,8 @@ Result<std::vector<MeasuredLink>> gatherLinks(Communicator& communicator, const 
   return by_sender;
 }
 
-/// Measures the links between some ranks of `communicator`, of which this is one if `measures`; all call it. The links
-/// were priced as `before`. Returns the text of a link file, equal on all ranks that measure, but for roundings by
+/// Measures the links between those ranks of `communicator` that pass `measures`; all ranks call it. `before` holds the
+/// prices of these links so far. Returns the text of a link file, equal on all ranks that measure, but for roundings by
 /// unlike processors; "" on others.
 Result<std::string> measuredText(Communicator& communicator, const schedule::Links& before, bool measures,
                                  std::int64_t timeout_ms) {
@@ -91,9 +91,10 @@ Result<std::string> textOfRank0(Communicator& communicator, std::string text, st
   return text;
 }
 
-/// What linksText() says of all ranks of `communicator`, or of those that are firstOfNodes(). Has the links used.
-Result<std::string> survey(Communicator& communicator, bool firsts_alone, std::int64_t timeout_ms) {
-  const schedule::Links before = communicator.collectives().linksBetweenPhases();
+/// Measures the links of `communicator`, which were priced as `before`: those between all ranks, or between
+/// firstOfNodes() alone. Plans later calls by them, and returns rank 0's text.
+Result<std::string> survey(Communicator& communicator, const schedule::Links& before, bool firsts_alone,
+                           std::int64_t timeout_ms) {
   std::vector<int> members(static_cast<std::size_t>(communicator.size()));
   std::iota(members.begin(), members.end(), 0);
   if (firsts_alone) members = before.firstOfNodes();
@@ -118,24 +119,25 @@ Result<std::string> survey(Communicator& communicator, bool firsts_alone, std::i
 
 Result<std::string> surveyLinks(Communicator& communicator, std::int64_t timeout_ms) {
   const CallGuard inside(communicator);
-  return survey(communicator, false, timeout_ms > 0 ? timeout_ms : communicator.defaultTimeoutMs());
+  return survey(communicator, communicator.collectives().linksBetweenPhases(), false,
+                timeout_ms > 0 ? timeout_ms : communicator.defaultTimeoutMs());
 }
 
 Status surveyNewLinks(Communicator& communicator) {
   const World& world = communicator.world();
   if (!world.measuresLinks()) return Status::ok();
   // A message may have to wait until other ranks have measured long paths.
-  constexpr std::int64_t kLeastTimeout_ms = 60'000;
+  constexpr std::int64_t kMinTimeout_ms = 60'000;
   const auto begun = std::chrono::steady_clock::now();
   const CallGuard inside(communicator);
-  const std::size_t hosts = communicator.collectives().linksBetweenPhases().firstOfNodes().size();
+  const schedule::Links before = communicator.collectives().linksBetweenPhases();
   const Result<std::string> links =
-      survey(communicator, true, std::max(kLeastTimeout_ms, world.config().bootstrap_timeout_ms));
+      survey(communicator, before, true, std::max(kMinTimeout_ms, world.config().bootstrap_timeout_ms));
   if (!links.isOk()) return links.status();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-  world.log().write(
-      base::LogLevel::info,
-      fmt::format("measured the links between {} hosts in {:.1f} s; GOSS_MEASURE=off forbids it", hosts, took.count()));
+  world.log().write(base::LogLevel::info,
+                    fmt::format("measured the links between {} hosts in {:.1f} s; GOSS_MEASURE=off forbids it",
+                                before.firstOfNodes().size(), took.count()));
   return Status::ok();
 }
 

@@ -16,8 +16,8 @@ namespace goss {
 Result<std::string> surveyLinks(Communicator& communicator, std::int64_t timeout_ms);
 
 /// For the communicator of all ranks that has just been made, where World::measuresLinks() says so; otherwise does
-/// nothing. One rank of each host measures, the others wait: a flow tells what a host's line carries, and as much goes
-/// for all pairs of ranks of two hosts. Says in the log how long it took.
+/// nothing. The lowest rank of each host measures while the others wait: its flows show what the hosts' lines carry, so
+/// that all pairs of ranks of two hosts get their price. Says in the log how long it took.
 Status surveyNewLinks(Communicator& communicator);
 
 } // namespace goss

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/invalid.h"
+
 namespace goss::topology {
 
 namespace {
@@ -15,10 +17,10 @@ Status findOneWay(const Graph& graph) {
   for (std::size_t to = 0; to < graph.sources.size(); ++to) {
     for (const int from : graph.sources[to]) {
       if (std::ranges::binary_search(graph.sources[at(from)], static_cast<int>(to))) continue;
-      return Status::error(GOSS_ERR_INVALID_ARGUMENT,
-                           fmt::format("weights=metropolis needs edges, but rank {} sends to rank {} and gets nothing "
-                                       "from it; use uniform or push-sum",
-                                       from, to));
+      return base::invalid(
+          fmt::format("weights=metropolis needs edges, but rank {} sends to rank {} and gets nothing "
+                      "from it; use uniform or push-sum",
+                      from, to));
     }
   }
   return Status::ok();

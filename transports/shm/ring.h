@@ -25,9 +25,9 @@
 #include <span>
 #include <utility>
 
+#include "base/cache_lines.h"
 #include "gossamer/message.h"
 #include "platform/memory/adaptive_copy.h"
-#include "platform/memory/cache_lines.h"
 #include "transports/common/message_header.h"
 #include "transports/common/piece_cursor.h"
 #include "transports/shm/segment.h"
@@ -72,7 +72,7 @@ struct FirstRecord {
   std::uint64_t ahead; ///< Bytes of the message that come without a grant.
 };
 
-inline constexpr std::size_t kLine = platform::kCacheLineBytes;
+inline constexpr std::size_t kLine = base::kCacheLineBytes;
 inline constexpr std::size_t kBesideBytes = kLine - sizeof(RecordHeader);
 /// Records of kind `again` begin at multiples of kUnit.
 inline constexpr std::size_t kUnit = 16;
@@ -89,12 +89,12 @@ inline constexpr std::size_t kSharedLineBytes = 4096;
 /// 256 bytes takes 0.16 instead of 0.17 us, of 2 KiB 0.29 instead of 0.30.
 inline constexpr std::size_t kMinFetchedBytes = 128;
 inline constexpr std::size_t kMaxFetchedBytes = 4096;
-/// The reader's processor also prefetches lines behind those that it reads (platform::kPrefetchedBytes). They would
+/// The reader's processor also prefetches lines behind those that it reads (base::kPrefetchedBytes). They would
 /// belong to the next record. So behind whole messages of at least so many bytes lie some lines that the writer skips:
 /// half of a round trip of 1, 2 and 4 KiB takes 0.22, 0.29 and 0.49 instead of 0.26, 0.36 and 0.64 us. Between the
 /// records of a long message such gaps gain nothing, because the lines ahead are mostly written by then.
 inline constexpr std::size_t kMinGapBytes = 512;
-inline constexpr std::size_t kGapBytes = platform::kPrefetchedBytes;
+inline constexpr std::size_t kGapBytes = base::kPrefetchedBytes;
 inline constexpr std::size_t kMaxPieceBytes = 64 * 1024;
 /// Messages between kShortBytes and this are cut into pieces of kPipelinedPieceBytes, so that the reader copies one
 /// while the next is written. Where more bytes follow anyway that gained nothing: all-reduces of 256 KiB to 1 MiB took

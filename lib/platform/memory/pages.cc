@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/invalid.h"
 #include "platform/fd.h"
 
 namespace goss::platform {
@@ -68,7 +69,7 @@ Status freePages(void* memory) {
     std::memcpy(&header, static_cast<std::byte*>(memory) - page, sizeof header);
   }
   if (header.magic != kMagic) {
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT, "goss_mem_free: the address is not from goss_mem_alloc");
+    return base::invalid("goss_mem_free: the address is not from goss_mem_alloc");
   }
   ::munmap(header.mapping, header.mapped_bytes);
   return Status::ok();

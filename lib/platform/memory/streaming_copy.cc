@@ -6,9 +6,9 @@
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
-
-#include "platform/memory/cache_lines.h"
 #endif
+
+#include "base/cache_lines.h"
 
 namespace goss::platform {
 
@@ -16,7 +16,7 @@ namespace goss::platform {
 
 // Whole lines at a time, so that a line's four stores leave the write-combining buffer together.
 void copyStreaming(void* to, const void* from, std::size_t bytes) {
-  constexpr std::size_t kLine = kCacheLineBytes;
+  constexpr std::size_t kLine = base::kCacheLineBytes;
   auto* out = static_cast<std::byte*>(to);
   const auto* in = static_cast<const std::byte*>(from);
   const std::size_t head = std::min(bytes, (kLine - reinterpret_cast<std::uintptr_t>(to) % kLine) % kLine);

@@ -243,6 +243,11 @@ TEST(LinkMeasurement, FlowsThatLostPacketsByChanceDoNotMakeLinesUnequal) {
   const schedule::Links read = told(linksThatResent(0.005));
   EXPECT_TRUE(read.uniform());
   EXPECT_NEAR(read.node(read.nodeOf(2)).up_bytes_per_s, 27e6, 0.5e6);
+  const auto remarks = [&](double resent) {
+    return linksText(linksThatResent(resent), schedule::Links(4)).find("# Packets got lost") != std::string::npos;
+  };
+  EXPECT_TRUE(remarks(0.005));
+  EXPECT_FALSE(remarks(0.1));
   EXPECT_FALSE(told(linksThatResent(0.1)).uniform()); // These filled their paths, which differ.
   EXPECT_FALSE(told(linksThatResent(0)).uniform());
 }
