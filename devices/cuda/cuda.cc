@@ -5,8 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "base/invalid.h"
-
 namespace goss::devices::cuda {
 
 Result<std::unique_ptr<DeviceProvider>> CudaProvider::make(bool only_if_used) {
@@ -46,7 +44,8 @@ Result<MemoryInfo> CudaProvider::classify(const void* pointer) {
 
 Result<Device*> CudaProvider::open(int ordinal) {
   if (ordinal < 0 || ordinal >= deviceCount())
-    return base::invalid(fmt::format("there is no cuda device {}: this process sees {}", ordinal, deviceCount()));
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("there is no cuda device {}: this process sees {}", ordinal, deviceCount()));
   const std::lock_guard lock(mutex_);
   auto& device = devices_[static_cast<std::size_t>(ordinal)];
   if (device == nullptr) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <utility>
 
-#include "base/invalid.h"
 #include "devices/cuda/codec.h"
 #include "devices/cuda/kernels.h"
 #include "devices/cuda/queue.h"
@@ -153,7 +152,8 @@ Status CudaDevice::prepareArithmetic() {
 
 Result<std::unique_ptr<DeviceBlock>> CudaDevice::allocate(MemoryKind kind, std::size_t bytes) {
   if (kind == MemoryKind::host || bytes == 0)
-    return base::invalid(fmt::format("{}: allocates pinned and device memory, of a byte or more", context_.name()));
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("{}: allocates pinned and device memory, of a byte or more", context_.name()));
   return kind == MemoryKind::pinned ? allocatePinned(context_, bytes) : allocateDevice(context_, bytes);
 }
 
@@ -170,12 +170,13 @@ Status CudaDevice::checkStream(CUstream stream) const {
   context_.driver().ctxPopCurrent(nullptr);
   if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuCtxGetDevice");
   if (device == ordinal_)
-    return base::invalid(
-        fmt::format("{}: the stream is one of another context than the device's primary one, and "
-                    "events do not cross contexts; make it in the primary context, as CUDA's runtime "
-                    "does",
-                    context_.name()));
-  return base::invalid(
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("{}: the stream is one of another context than the device's primary one, and "
+                                     "events do not cross contexts; make it in the primary context, as CUDA's runtime "
+                                     "does",
+                                     context_.name()));
+  return Status::error(
+      GOSS_ERR_INVALID_ARGUMENT,
       fmt::format("{}: the stream is one of device {}; give a stream of the buffers' device", context_.name(), device));
 }
 
