@@ -3,16 +3,17 @@
 
     training_sweep.py PROGRAM WORK RESULTS [--hours H] [--quick] [--texts bible python] [--sizes small large] [--methods ddp diloco-50 ...]
 
-For each text and size, from a warm start: each method runs with as many learning rates for a fifth of the steps; the best of them and its
-neighbours run all steps; the best of these runs with two more seeds. Then, with the small model, each method runs at its best rate for as
-many steps as fit, over 50 Mbit/s, into the time in which DiLoCo with H = 50 makes all steps: a step takes as long as it computed, and then
-its bytes their time on the line; a method that computes while its bytes are under way takes the longer of both.
+All runs of a text and a model size go on from one warm start. Each method runs with five learning rates for a fifth of the steps. The rate
+with the lowest loss and its neighbours then run all steps, and the best of these runs with two more seeds. Last, the small model runs each
+method at its best rate for equal time: for as many steps as fit into the time that all steps of DiLoCo with H = 50 take over 50 Mbit/s. A step
+takes the time that it computed plus the time of its bytes on the line; a method that computes while it sends takes the longer of both.
 
-RESULTS has a line for each run, so that a sweep that was stopped goes on, after --hours H by itself; WORK has warm starts. The tables of the
-methods whose runs are all there, and what follows from them, go to standard output.
+RESULTS has a line for each run. The sweep starts no run after --hours H; the next call reads RESULTS and makes only the runs that are missing.
+WORK holds the warm starts. Standard output has the tables of the methods whose runs are complete, and sentences that follow from them.
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -22,11 +23,11 @@ import sys
 import time
 
 LINE_BYTES_PER_S = 50e6 / 8
-# Layers, channels, heads, context. About 0.5 M and 3 M parameters, most of them beside 256 bytes' embedding.
+# About 0.5 M and 3 M parameters. Tokens are bytes, so that the embedding has few of them.
 SIZES = {"small": "--layers 4 --channels 96 --heads 4 --context 64", "large": "--layers 8 --channels 176 --heads 8 --context 64"}
 TEXTS = {"bible": "the King James Bible (the default text)", "python": "Debian's Python sources (the library of /usr/bin/python3)"}
 RATES = {"adamw": ["2e-3", "4e-3", "8e-3", "16e-3", "32e-3"], "signs": ["1e-4", "3e-4", "1e-3", "3e-3", "1e-2"]}
-# Flags, which rates, and the bound on the loss against data parallel, in per cent: of the papers, or None.
+# Flags, the name of the learning rates in RATES, and by how many per cent the loss may exceed data parallel's according to the paper, if it says.
 METHODS = {
     "ddp": ("--sync ddp", "adamw", None), "ddp-muon": ("--sync ddp --optimizer muon", "adamw", None),
     "diloco-10": ("--sync diloco:h=10", "adamw", 1), "diloco-50": ("--sync diloco:h=50", "adamw", 3),
@@ -44,11 +45,11 @@ SEEDS = [1, 2, 3]
 
 
 class OutOfTime(Exception):
-    """--hours are over."""
+    """A run is missing, and --hours are over."""
 
 
 class Results:
-    """What runs had as their outcomes, by what made them: a JSON object a line."""
+    """The outcomes of runs, found by what made them. The file has a JSON object in each line."""
 
     def __init__(self, path):
         self.path = path
@@ -69,7 +70,7 @@ class Results:
 
 
 class Sweep:
-    """Runs of one text and one size."""
+    """The runs of one text and one model size."""
 
     def __init__(self, args, results, text, size):
         self.args, self.results, self.text, self.size = args, results, text, size
@@ -93,7 +94,7 @@ class Sweep:
         return ["--data", str(file)]
 
     def start(self, name, workers, steps, seed, flags):
-        """Runs goss-train in a folder of WORK. Gives its record, or None where the loss was not finite."""
+        """Runs goss-train in a folder of WORK. Returns its run.json, or None when the run diverged."""
         record, saved = self.folder / name, self.folder / f"{name}.checkpoint"
         print(f"{self.folder.name} {name}", file=sys.stderr, flush=True)
         command = ["mpirun", "-np", str(workers), str(self.args.program), *self.flags.split(), *self.data(), "--steps", str(steps), "--seed",
@@ -113,7 +114,7 @@ class Sweep:
         return saved
 
     def at(self, method, rate, seed, steps):
-        """The outcome of a run, which goes on from the warm start of its seed; made unless it is there, of the same flags."""
+        """The outcome of a run that goes on from the warm start of its seed. Runs it unless RESULTS has it, of the same flags."""
         flags = f"{METHODS[method][0]} --lr {rate}"
         line = {"text": self.text, "size": self.size, "method": method, "rate": rate, "seed": seed, "steps": steps,
                 "flags": f"-np {WORKERS.get(method, 4)} {self.flags} {flags}"}
@@ -126,7 +127,7 @@ class Sweep:
         shutil.copytree(self.warm_start(seed), saved)
         card = self.start(method, WORKERS.get(method, 4), steps, seed, flags)
         shutil.rmtree(saved)
-        line |= {"loss": None, "bytes": 0, "seconds": 0}
+        line |= {"loss": None, "bytes": None, "seconds": None}  # of a run that diverged
         if card is not None:
             trained = len(card["step_seconds"])
             line |= {"loss": card["validation"][-1][1], "bytes": (card["wire_bytes"] - card["edge_bytes"]) / trained,
@@ -135,7 +136,7 @@ class Sweep:
         return line
 
     def tune(self, method):
-        """The best rate, and the losses of all seeds with it."""
+        """The best rate, the losses of all seeds with it, and the bytes and seconds of a step (None where all rates diverged)."""
         rates = RATES[METHODS[method][1]]
         if self.args.quick:
             rates = rates[:2]
@@ -144,59 +145,73 @@ class Sweep:
         cards = {rate: self.at(method, rate, SEEDS[0], self.steps) for rate in rates[max(0, best - 1):best + 2]}
         rate = min(cards, key=lambda rate: loss_of(cards[rate]))
         losses = [loss_of(self.at(method, rate, seed, self.steps)) for seed in (SEEDS[:2] if self.args.quick else SEEDS)]
-        return {"rate": rate, "losses": losses, "edge": rate in (rates[0], rates[-1]), "bytes": cards[rate]["bytes"],
+        return {"rate": rate, "losses": losses, "at_end": rate in (rates[0], rates[-1]), "bytes": cards[rate]["bytes"],
                 "step_s": step_seconds(cards[rate], method in OVERLAPPING)}
 
 
 def loss_of(line):
-    return float("inf") if line["loss"] is None else line["loss"]  # JSON has no other word for a loss that is not finite
+    return math.inf if line["loss"] is None else line["loss"]
 
 
 def step_seconds(line, overlaps):
-    """Of computation, and of the line, which a method that overlaps them uses at the same time."""
+    """The time of a step: a method that overlaps computation and sending takes the longer of both, any other their sum."""
+    if line["seconds"] is None:
+        return None
     parts = line["seconds"], line["bytes"] / LINE_BYTES_PER_S
     return max(parts) if overlaps else sum(parts)
 
 
 def spread(losses):
+    if math.inf in losses:
+        return "diverged"
     return f"{statistics.mean(losses):.4f} +- {(max(losses) - min(losses)) / 2:.4f}"
+
+
+def name_of(method):
+    return f"`{METHODS[method][0]}`{' of 2 workers' if method in WORKERS else ''}"
 
 
 def equal_tokens(tuned):
     base = statistics.mean(tuned["ddp"]["losses"])
     rows = ["| method | `--lr` | validation, mean +- half the spread | to data parallel | kB sent a step |", "|---|---|---|---|---|"]
     for method, result in tuned.items():
-        mark = " (at the end of the rates)" if result["edge"] else ""
-        rows.append(f"| `{METHODS[method][0]}`{' of 2 workers' if method in WORKERS else ''} | {result['rate']}{mark} | {spread(result['losses'])} | "
-                    f"{100 * (statistics.mean(result['losses']) / base - 1):+.2f} % | {result['bytes'] / 1e3:,.1f} |")
+        mark = " (at the end of the rates)" if result["at_end"] else ""
+        mean = statistics.mean(result["losses"])
+        excess = f"{100 * (mean / base - 1):+.2f} %" if math.isfinite(mean) else "-"
+        sent = "-" if result["bytes"] is None else f"{result['bytes'] / 1e3:,.1f}"
+        rows.append(f"| {name_of(method)} | {result['rate']}{mark} | {spread(result['losses'])} | {excess} | {sent} |")
     return rows
 
 
 def equal_time(sweep, tuned):
-    """Every method for the time that DiLoCo with H = 50 takes over the line."""
-    line = tuned.get("diloco-50", tuned["ddp"])
-    seconds = (sweep.steps - sweep.warm) * line["step_s"]
-    rows = [f"Over 50 Mbit/s, {seconds:.0f} s behind the warm start:", "", "| method | steps | validation |", "|---|---|---|"]
-    for method, result in tuned.items():
+    """A table of all methods that do not diverge, each trained for the time that DiLoCo with H = 50, or data parallel, takes over the line."""
+    timed = {method: result for method, result in tuned.items() if result["step_s"] is not None}
+    seconds = (sweep.steps - sweep.warm) * timed.get("diloco-50", timed["ddp"])["step_s"]
+    rows = [f"Over 50 Mbit/s, {seconds:.0f} s after the warm start:", "", "| method | steps | validation |", "|---|---|---|"]
+    for method, result in timed.items():
         steps = max(1, int(seconds / result["step_s"]))
         if sweep.args.quick:
             steps = min(steps, 2 * (sweep.steps - sweep.warm))
-        rows.append(f"| `{METHODS[method][0]}` | {steps} | {loss_of(sweep.at(method, result['rate'], SEEDS[0], sweep.warm + steps)):.4f} |")
+        loss = loss_of(sweep.at(method, result["rate"], SEEDS[0], sweep.warm + steps))
+        rows.append(f"| {name_of(method)} | {steps} | {spread([loss]).split(' ')[0]} |")
     return rows + [""]
 
 
 def sentences(tuned):
-    """Bounds, best against best; a difference within the spread of seeds decides nothing."""
+    """Whether each method keeps its bound, best rate against best rate. A difference within the spread of the seeds decides nothing."""
     base, rows = tuned["ddp"]["losses"], []
     for method, result in tuned.items():
         bound = METHODS[method][2]
         if bound is None:
             continue
+        if math.inf in result["losses"]:
+            rows.append(f"- {name_of(method)} diverged at its best rate; expected at most {bound} %: NOT held.")
+            continue
         value = 100 * (statistics.mean(result["losses"]) / statistics.mean(base) - 1)
         noise = 100 * (max(base) - min(base) + max(result["losses"]) - min(result["losses"])) / 2 / statistics.mean(base)
         verdict = "held" if value <= bound else "within the spread of the seeds" if value - noise <= bound else "NOT held"
-        rows.append(f"- `{METHODS[method][0]}`{' of 2 workers' if method in WORKERS else ''} loses {value:+.2f} % (+- {noise:.2f}) to data parallel at its best "
-                    f"rate; expected at most {bound} %: {verdict}.")
+        rows.append(f"- {name_of(method)} loses {value:+.2f} % (+- {noise:.2f}) to data parallel at its best rate; expected at most {bound} %: "
+                    f"{verdict}.")
     return rows
 
 
@@ -205,7 +220,7 @@ def main():
     parser.add_argument("program", type=lambda name: pathlib.Path(name).resolve())
     parser.add_argument("work", type=lambda name: pathlib.Path(name).resolve())
     parser.add_argument("results", type=lambda name: pathlib.Path(name).resolve())
-    parser.add_argument("--hours", type=float, default=float("inf"), help="start no run after so long; the next call goes on")
+    parser.add_argument("--hours", type=float, default=float("inf"), help="start no run after so many hours; the next call goes on")
     parser.add_argument("--quick", action="store_true", help="a few steps of a tiny model and two rates: that it runs, not that it learns")
     parser.add_argument("--texts", nargs="*", choices=list(TEXTS), default=list(TEXTS))
     parser.add_argument("--sizes", nargs="*", choices=list(SIZES), default=list(SIZES))
@@ -221,7 +236,7 @@ def main():
 
 
 def tables(sweep, methods):
-    """Of the methods whose runs are there, or are made while there is time."""
+    """The tables of the methods whose runs RESULTS has or there is time to make."""
     tuned, missing, times = {}, [], []
     for method in methods:
         try:
@@ -230,6 +245,8 @@ def tables(sweep, methods):
             missing.append(method)
     if "ddp" not in tuned:
         return []
+    if math.inf in tuned["ddp"]["losses"]:
+        return [f"### {TEXTS[sweep.text]}, {sweep.size} model", "", "Data parallel diverged at its best rate: there is nothing to compare with.", ""]
     if not missing and sweep.size == "small":
         try:
             times = equal_time(sweep, tuned)
