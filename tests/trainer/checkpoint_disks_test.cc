@@ -10,6 +10,7 @@
 #include "tests/trainer/checkpoint_fixture.h"
 #include "tests/trainer/thread_group.h"
 #include "trainer/files/checkpoint_parts.h"
+#include "trainer/run/run_checkpoints.h"
 
 namespace goss::trainer {
 namespace {
@@ -139,6 +140,42 @@ TEST_F(CheckpointTest, ADirectoryThatCannotBeMadeIsNamedAtTheStart) {
 TEST_F(CheckpointTest, ADirectoryWithoutRoomIsNamedAtTheStart) {
   EXPECT_THAT(errorOf([this] { store_.prepare(std::size_t{1} << 62); }),
               AllOf(HasSubstr("needs 4611686018427387904 bytes"), HasSubstr(directory_ / "run")));
+}
+
+/// One of four ranks, to itself.
+class OneOfFour : public SoloGroup {
+ public:
+  explicit OneOfFour(int rank) : rank_(rank) {}
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return 4; }
+
+ private:
+  int rank_;
+};
+
+// Ranks 0 and 2 hold a part that fits no disk, of the same copy; ranks 1 and 3 one that fits.
+TEST_F(CheckpointTest, ARankNeedsRoomForTheVectorsThatItWritesItself) {
+  const auto shareOf = [](int rank) {
+    Parameter tensor;
+    tensor.name = rank % 2 == 0 ? "vast" : "small";
+    tensor.count = rank % 2 == 0 ? std::size_t{1} << 55 : 1;
+    return RankShare{0, {tensor}};
+  };
+  const auto errorOfRank = [&](int rank, const Holdings& holdings) {
+    TrainOptions options;
+    options.model = kConfig;
+    options.checkpoint = directory_ / "run";
+    OneOfFour group(rank);
+    Report report(false);
+    RunCheckpoints checkpoints(options, table_, group, report);
+    return errorOf([&] { checkpoints.start({kSettings, "some", "a grid"}, holdings); });
+  };
+  EXPECT_THAT(errorOfRank(0, {shareOf, true}), HasSubstr("needs 432345564227567616 bytes of rank 0"));
+  for (const int rank : {1, 2, 3})
+    EXPECT_EQ(errorOfRank(rank, {shareOf, true}), "") << rank;
+  const auto copyOf = [&](int rank) { return RankShare{static_cast<std::size_t>(rank), shareOf(0).tensors}; };
+  EXPECT_THAT(errorOfRank(2, {copyOf, true}), HasSubstr("needs 432345564227567616 bytes of rank 2"));
+  EXPECT_EQ(errorOfRank(2, {copyOf, false}), "") << "rank 0 saves for all";
 }
 
 } // namespace

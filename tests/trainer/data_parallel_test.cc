@@ -199,6 +199,38 @@ TEST(DataParallel, OnlyHashesCrossForCheckpoints) {
   EXPECT_FALSE(std::filesystem::exists(directory / "ddp/step-00000002/rank-0001.safetensors"));
 }
 
+/// Counts the vectors of the small model that the host copies from it.
+class CountingOps : public CpuOps {
+ public:
+  void download(void* to_host, const void* from, std::size_t bytes) override {
+    if (bytes == smallModelBytes()) ++vectors;
+    CpuOps::download(to_host, from, bytes);
+  }
+  int vectors = 0;
+
+ private:
+  static std::size_t smallModelBytes() { return ParameterTable(smallOptions(1).model).count() * sizeof(float); }
+};
+
+// Ranks but 0 neither copy nor hash vectors that rank 0 holds, too.
+TEST(DataParallel, RankZeroAloneCopiesVectorsForACheckpoint) {
+  const TemporaryDirectory directory;
+  const auto vectorsOf = [](const TrainOptions& options) {
+    std::vector<int> vectors(2);
+    runRanks(2, SumOrder::tree, [&](Group& group) {
+      CountingOps ops;
+      runWith(ops, group, options);
+      vectors[static_cast<std::size_t>(group.rank())] = ops.vectors;
+    });
+    return vectors;
+  };
+  TrainOptions options = smallOptions(2);
+  const std::vector<int> without = vectorsOf(options); // the test itself takes each rank's state
+  options.checkpoint = directory / "run";
+  options.checkpoint_every = 1;
+  EXPECT_EQ(vectorsOf(options), (std::vector<int>{without[0] + 2 * 3, without[1]}));
+}
+
 TEST(LocalSteps, ReplicasGoOnWithTheirOwnStateFromACheckpoint) {
   const TemporaryDirectory directory;
   TrainOptions options = smallOptions(6);

@@ -108,7 +108,7 @@ void CheckpointStore::writePart(const std::string& name, const CheckpointIndex& 
   } catch (const std::exception& error) { // Error, or filesystem_error, which names the path and the reason as well
     removePart(folder(name), index, rank_);
     std::error_code ignored;
-    fs::remove(folder(name), ignored); // not where the mark is, because other ranks' parts may come later
+    fs::remove(folder(name), ignored); // only when empty: rank 0's has its mark, and other ranks may still write theirs
     failToWrite(index.step, rank_, error.what());
   }
   if (rank_ != 0) removeOwnBut(names);
@@ -121,7 +121,7 @@ void CheckpointStore::commit(const std::string& name, const CheckpointIndex& ind
     replaceFile(directory_ + "/latest", name + "\n");
   } catch (const std::exception& error) {
     std::error_code ignored;
-    if (latest() != name) fs::remove(indexPath(folder(name)), ignored); // unfinished again
+    if (latest() != name) fs::remove(indexPath(folder(name)), ignored); // makes the checkpoint count as unfinished
     failToWrite(index.step, rank_, error.what());
   }
   std::error_code ignored;
@@ -129,8 +129,8 @@ void CheckpointStore::commit(const std::string& name, const CheckpointIndex& ind
   removeOld(name, index.step);
 }
 
-/// A run that went back to an earlier checkpoint finds names that exist; those are never overwritten, because `latest`
-/// may name them.
+/// A name that no folder has. A run that went back to an earlier checkpoint finds folders of later steps; it overwrites
+/// none of them, because `latest` may name one.
 std::string CheckpointStore::freshName(std::size_t step) const {
   const std::string base = fmt::format("{}{:08}", kPrefix, step);
   std::string name = base;
@@ -160,13 +160,13 @@ std::vector<std::string> CheckpointStore::candidates(std::vector<std::string>& d
   std::vector<std::string> names = this->names();
   std::erase_if(names, [&](const std::string& name) { return isUnfinished(folder(name)); });
   const std::optional<std::string> latest = this->latest();
-  if (!latest) return names; // a crash came before the file was written for the first time
+  if (!latest) return names; // the run was killed before it wrote the file for the first time
   const auto found = std::find(names.begin(), names.end(), *latest);
   if (found == names.end()) {
     damaged.push_back(fmt::format("{}/latest is damaged: it names '{}', which is no checkpoint in that directory",
                                   directory_, *latest));
   } else {
-    names.erase(names.begin(), found); // newer checkpoints belong to a course of training that the user left
+    names.erase(names.begin(), found); // the user left the course of training that has newer checkpoints
   }
   return names;
 }
@@ -180,7 +180,8 @@ void CheckpointStore::use(const std::string& name) {
   }
 }
 
-/// The folder goes at once, so that a crash leaves nothing that looks whole, or has lost its mark.
+/// Renames the folder before it removes the files, so that a crash leaves no folder that looks complete, or that has
+/// parts but no mark.
 void CheckpointStore::remove(const std::string& name) const {
   const std::string scratch = directory_ + kScratch;
   fs::remove_all(scratch);
@@ -194,8 +195,9 @@ void CheckpointStore::removeUnfinished() const {
   fs::remove_all(directory_ + kScratch);
 }
 
-/// For ranks whose directory is not rank 0's: of each checkpoint that rank 0 does not have any more, the rank's file
-/// goes, and with the last one the folder. Checkpoints that rank 0 never had are another run's, or wait for its disk.
+/// For ranks whose directory is not rank 0's: removes the rank's file of each checkpoint that rank 0 has removed, and
+/// the folder when it held the last rank's file. Checkpoints that rank 0 never had stay: they are another run's, or
+/// rank 0 has not written them yet.
 void CheckpointStore::removeOwnBut(const std::vector<std::string>& names) {
   std::error_code ignored;
   for (const std::string& name : this->names()) {
@@ -212,7 +214,7 @@ void CheckpointStore::removeOwnBut(const std::vector<std::string>& names) {
 
 void CheckpointStore::removeOld(const std::string& latest, std::size_t step) const try {
   std::vector<std::string> names = this->names();
-  std::erase(names, latest); // the latest stays whatever its name is
+  std::erase(names, latest); // stays, whatever its name is
   std::stable_partition(names.begin(), names.end(),
                         [&](const std::string& n) { return n < latest && !passed_over_.contains(n); });
   for (std::size_t i = keep_ - 1; i < names.size(); ++i)

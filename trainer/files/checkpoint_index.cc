@@ -94,11 +94,11 @@ void CheckpointIndex::layOut(const std::vector<PieceHashes>& hashes, const std::
   std::size_t bytes = 0;
   for (std::size_t n = 0; n < shards.size(); ++n) {
     const auto& [writer, share] = shards[n];
-    const std::string before = rankFile(writer);
+    const std::string own_file = rankFile(writer);
     const std::string file = shards.size() == 1 ? "model.safetensors"
                                                 : fmt::format("model-{:05}-of-{:05}.safetensors", n + 1, shards.size());
     for (Rank& rank : ranks)
-      if (rank.pieces[kModelPiece].file == before) rank.pieces[kModelPiece].file = file;
+      if (rank.pieces[kModelPiece].file == own_file) rank.pieces[kModelPiece].file = file;
     for (const Parameter& p : share.tensors) {
       weights[p.name] = file;
       bytes += p.count * sizeof(float);

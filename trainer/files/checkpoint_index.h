@@ -15,7 +15,7 @@
 
 namespace goss::trainer {
 
-/// A whole checkpoint that is not for this model or this version; older ones would not be either.
+/// A checkpoint that is complete, but of another model or version than this program's. Earlier ones would be, too.
 class Refusal : public Error {
  public:
   using Error::Error;
@@ -28,12 +28,12 @@ constexpr std::array<const char*, kPieces> kPieceNames = {"model", "exp_avg", "e
 constexpr std::array<std::vector<float> ReplicaState::*, kVectors> kPieceVectors = {
     &ReplicaState::parameters, &ReplicaState::first_moments, &ReplicaState::second_moments};
 
-/// By piece; 0: the rank has none. The hash of a vector is one of its tensors' names and values, in any order.
+/// A hash for each piece; 0: the rank has none. That of a vector covers its tensors' names and values, in any order.
 using PieceHashes = std::array<std::uint64_t, kPieces>;
 
-/// `own` has the vectors of `tensors`, and in own.ranks[0] what the rank keeps.
+/// `own` has the vectors, with `tensors` at their offsets, and in own.ranks[0] the rank's texts.
 PieceHashes hashesOf(const std::vector<Parameter>& tensors, const ReplicaState& own);
-/// Adds a tensor to the hash of a vector, which begins as 0.
+/// Adds a tensor to the hash of a vector. The hash of no tensors is 0.
 void addTensor(std::uint64_t& hash, const std::string& name, const float* values, std::size_t count);
 std::uint64_t hashOfText(const std::string& text);
 
@@ -49,11 +49,11 @@ struct CheckpointIndex {
   std::size_t step = 0;
   std::string settings, sync, grid; // as in TrainingState
   std::vector<Rank> ranks;
-  std::map<std::string, std::string> texts; // contents of the files beside the ranks' that rank 0 writes, by name
+  std::map<std::string, std::string> texts; // small files that rank 0 writes: contents, by name
 
-  /// Decides which rank writes what: of ranks that hold the same, the first. `hashes` are those of all ranks.
-  /// Parameters of the first copy become model.safetensors, or shards of it with Hugging Face's index; all else goes to
-  /// rank-NNNN.safetensors.
+  /// Decides which rank writes what: of ranks that hold the same piece, the first. `hashes` are those of all ranks. The
+  /// parameters of the first copy go to model.safetensors, or to shards of it with Hugging Face's index; all else goes
+  /// to rank-NNNN.safetensors.
   void layOut(const std::vector<PieceHashes>& hashes, const std::function<RankShare(int)>& share_of);
   /// The rank that writes the vector `piece` of `rank`.
   [[nodiscard]] std::size_t writerOf(std::size_t rank, std::size_t piece) const;
@@ -66,13 +66,13 @@ struct CheckpointIndex {
 
 /// JSON with a hash of itself.
 std::string toText(const CheckpointIndex& index);
-/// Throws Error, with `path`, unless toText wrote every bit of `text`; Refusal for another version. `texts` then has
-/// hashes in hexadecimal in the place of contents.
+/// Returns what toText wrote as `text`, but with hexadecimal hashes for the contents of `texts`. Throws Error, which
+/// names `path`, when any bit differs from what toText wrote; Refusal for another version.
 CheckpointIndex parseIndex(const std::string& text, const std::string& path);
-/// Reads the folder's index, and checks the texts that it names. Throws as parseIndex.
+/// Reads the folder's index, and checks the hashes of its texts. Throws as parseIndex.
 CheckpointIndex readIndex(const std::string& folder);
 
-/// The name of the file that is a rank's own.
+/// The name of the file for what no other rank holds.
 std::string rankFile(std::size_t rank);
 std::string indexPath(const std::string& folder);
 

@@ -19,7 +19,7 @@ constexpr const char* kTemporary = ".tmp";
 
 bool isModelFile(const std::string& file) { return file.starts_with("model"); }
 
-/// Of a piece's tensors in its file: a model file has Hugging Face's names.
+/// What precedes the names of a piece's tensors in its file. A model file has Hugging Face's names.
 std::string prefixOf(const std::string& file, std::size_t piece) {
   return isModelFile(file) ? "" : std::string(kPieceNames[piece]) + "/";
 }

@@ -1,4 +1,4 @@
-/// Files written in the background, while training goes on.
+/// Runs jobs that write files in the background, while training goes on.
 #ifndef GOSS_TRAINER_FILES_CHECKPOINT_WRITER_H_
 #define GOSS_TRAINER_FILES_CHECKPOINT_WRITER_H_
 
@@ -9,11 +9,11 @@
 
 namespace goss::trainer {
 
-/// Owns a thread while a job runs, one at a time. All calls come from one other thread.
+/// Runs one job at a time, in a thread of its own. One thread makes all calls.
 class CheckpointWriter {
  public:
   CheckpointWriter() = default;
-  /// Waits for the job that runs; a failure is lost, so call finish() where it matters.
+  /// Waits for the job that runs. Nobody learns of its failure, so call finish() where it matters.
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
@@ -23,12 +23,12 @@ class CheckpointWriter {
   /// Whether a job was completed since the last call of poll() or finish(). Throws Error when it has failed. Never
   /// waits.
   bool poll() { return is_done_ && finish(); }
-  /// As poll, after waiting for the job that runs.
+  /// As poll, but waits for the job that runs.
   bool finish();
 
  private:
-  std::string error_;                // belongs to the thread until it is joined
-  std::atomic<bool> is_done_{false}; // the thread is about to end
+  std::string error_;                // written by the job's thread, read after it is joined
+  std::atomic<bool> is_done_{false}; // the job has ended, and its thread is about to
   std::thread thread_;               // joinable until poll() or finish() has collected its result
 };
 

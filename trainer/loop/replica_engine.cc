@@ -133,9 +133,9 @@ bool ReplicaEngine::trainStep() {
   stepReplicas(false);
   ++run_.step;
   unreported_.push_back({run_.step, 0, lr, norm, 0});
-  // including the time waited
-  const double before_s = run_.card.step_seconds.empty() ? 0 : run_.card.step_seconds.back();
-  const std::size_t behind = std::max(before_s, secondsSince(start)) > kLongStep_s ? 1 : kMaxStepsBehind;
+  // The time of the step before includes what it waited for losses.
+  const double last_step_s = run_.card.step_seconds.empty() ? 0 : run_.card.step_seconds.back();
+  const std::size_t behind = std::max(last_step_s, secondsSince(start)) > kLongStep_s ? 1 : kMaxStepsBehind;
   const bool go_on = takeLosses(stopsAtOnce() ? 0 : behind);
   run_.card.step_seconds.push_back(secondsSince(start));
   unreported_.back().seconds = run_.card.step_seconds.back();

@@ -15,7 +15,8 @@ TrainingLoop::TrainingLoop(StepEngine& engine)
       prompt_(promptTokens(run_.options.prompt, run_.data, run_.options.model)),
       checkpoints_(run_.options, engine.table(), run_.group, run_.report) {
   const CheckpointStart start = countedForCheckpoints([&] {
-    return checkpoints_.start({run_.settings, engine_.sync(), engine_.grid()}, engine_.keepsOwn());
+    return checkpoints_.start(checkpointSetting(),
+                              {[this](int rank) { return engine_.heldBy(rank); }, engine_.keepsOwn()});
   });
   run_.between_steps = [this] { checkpoints_.poll(); };
   run_.step = start.step;
@@ -71,8 +72,7 @@ void TrainingLoop::validate() {
 void TrainingLoop::saveCheckpoint() {
   if (!checkpoints_.isDue(run_.step)) return;
   countedForCheckpoints([&] {
-    checkpoints_.save({run_.step, run_.settings, engine_.sync(), engine_.grid(),
-                       [this](int rank) { return engine_.heldBy(rank); }, engine_.ownState()});
+    checkpoints_.save({run_.step, checkpointSetting(), [this] { return engine_.ownState(); }});
     return true;
   });
 }

@@ -23,7 +23,7 @@ class TrainingLoop {
   [[nodiscard]] const std::vector<double>& lossHistory() const { return run_.card.losses; }
 
  private:
-  /// What `exchange` returns; the card gets its bytes as those of checkpoints.
+  /// Calls `exchange`, and counts its traffic on the card as that of checkpoints.
   template <typename Exchange>
   auto countedForCheckpoints(const Exchange& exchange) {
     const std::uint64_t sent = run_.group.bytesSent(), received = run_.group.bytesReceived();
@@ -32,6 +32,7 @@ class TrainingLoop {
     run_.card.checkpoint_bytes_received += run_.group.bytesReceived() - received;
     return result;
   }
+  [[nodiscard]] CheckpointSetting checkpointSetting() const { return {run_.settings, engine_.sync(), engine_.grid()}; }
   void trainAll();
   bool trainStep();
   void validate();

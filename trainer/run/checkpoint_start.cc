@@ -32,15 +32,43 @@ std::string_view methodOf(std::string_view spec) { return spec.substr(0, spec.fi
 
 /// Called by rank 0 and rank `peer`: moves a copy's vectors, which have their final sizes on both ends.
 void moveVectors(Group& group, ReplicaState& replica, int peer, Group::Direction direction) {
-  for (std::vector<float>* vector : {&replica.parameters, &replica.first_moments, &replica.second_moments})
-    group.move(vector->data(), vector->size() * sizeof(float), peer, direction);
+  for (const auto vector : kPieceVectors)
+    group.move((replica.*vector).data(), (replica.*vector).size() * sizeof(float), peer, direction);
 }
 
-} // namespace
+/// Collective: `exchange(peer)` is called by rank 0 for every other rank in turn, and by each of these for itself.
+template <typename Exchange>
+void withRankZero(Group& group, const Exchange& exchange) {
+  if (group.rank() != 0) return exchange(group.rank());
+  for (int peer = 1; peer < group.size(); ++peer)
+    exchange(peer);
+}
 
+/// Collective: whether all ranks hold the same bits of a vector. They exchange its hash alone.
 bool areEqual(Group& group, const std::vector<float>& vector) {
   return group.allEqual(XXH3_64bits(vector.data(), vector.size() * sizeof(float)));
 }
+
+/// Calls `visit` for every copy of the model.
+template <typename Visit>
+void forCopies(TrainingState& state, const Visit& visit) {
+  visit(static_cast<ReplicaState&>(state));
+  std::ranges::for_each(state.others, visit);
+}
+
+/// Returns whether there were any.
+bool forgetActivations(TrainingState& state) {
+  bool has_any = false;
+  forCopies(state, [&](ReplicaState& copy) {
+    for (RankState& rank : copy.ranks) {
+      has_any = has_any || !rank.activations.empty();
+      rank.activations.clear();
+    }
+  });
+  return has_any;
+}
+
+} // namespace
 
 std::string broadcastText(Group& group, std::string text) {
   std::uint64_t bytes = text.size();
@@ -54,7 +82,7 @@ CheckpointLoader::CheckpointLoader(const TrainOptions& options, const ParameterT
                                    Report& report, CheckpointStore* store)
     : options_(options), table_(table), group_(group), report_(report), store_(store) {}
 
-/// Takes --init's parameters or makes the seed's. The other ranks get rank 0's where theirs differ.
+/// On rank 0 the parameters of --init, if it is given; else those of the seed. Ranks that have others get rank 0's.
 TrainingState CheckpointLoader::newState() const {
   TrainingState state;
   state.first_moments.resize(table_.count());
@@ -66,32 +94,31 @@ TrainingState CheckpointLoader::newState() const {
 }
 
 CheckpointStart CheckpointLoader::load(const CheckpointSetting& setting) {
-  const bool is_root = group_.rank() == 0;
-  if (is_root && store_ != nullptr && options_.resume) names_ = store_->candidates(damaged_);
+  setting_ = setting;
+  const bool searches = group_.rank() == 0 && store_ != nullptr && options_.resume;
+  if (searches) names_ = store_->candidates(damaged_);
   for (;;) {
     Candidate candidate;
-    if (is_root && store_ != nullptr && options_.resume) candidate = next(setting);
+    if (searches) candidate = next();
     group_.broadcast(&candidate.kind, sizeof candidate.kind);
-    if (candidate.kind == Kind::none) return startWhole(newState(), setting);
-    if (candidate.kind == Kind::whole) {
-      if (is_root) {
-        store_->use(candidate.name);
-        noteUse(candidate.state.step, candidate.state.settings, setting.settings);
-      }
-      return startWhole(is_root ? std::move(candidate.state) : newState(), setting);
+    if (candidate.kind == Kind::own) {
+      if (std::optional<CheckpointStart> mine = startOwn(candidate)) return *std::move(mine);
+      continue;
     }
-    CheckpointStart mine;
-    if (startOwn(candidate, setting, mine)) return mine;
+    if (candidate.kind == Kind::none || group_.rank() != 0) return startWhole(newState());
+    store_->use(candidate.name);
+    noteUse(candidate.state.step, candidate.state.settings);
+    return startWhole(std::move(candidate.state));
   }
 }
 
-/// The newest checkpoint that was not tried and, as far as rank 0 can tell, is whole.
-CheckpointLoader::Candidate CheckpointLoader::next(const CheckpointSetting& setting) {
+/// The newest checkpoint that was not tried and of which rank 0 finds nothing missing or damaged.
+CheckpointLoader::Candidate CheckpointLoader::next() {
   while (!names_.empty()) {
     const std::string name = names_.front();
     names_.erase(names_.begin());
     try {
-      return read(name, setting);
+      return read(name);
     } catch (const Refusal&) {
       throw;
     } catch (const Error& error) {
@@ -103,7 +130,7 @@ CheckpointLoader::Candidate CheckpointLoader::next(const CheckpointSetting& sett
   return {};
 }
 
-CheckpointLoader::Candidate CheckpointLoader::read(const std::string& name, const CheckpointSetting& setting) const {
+CheckpointLoader::Candidate CheckpointLoader::read(const std::string& name) const {
   Candidate candidate;
   candidate.name = name;
   candidate.kind = Kind::whole;
@@ -114,8 +141,8 @@ CheckpointLoader::Candidate CheckpointLoader::read(const std::string& name, cons
   }
   const CheckpointIndex index = readIndex(folder);
   checkConfig(folder, options_.model);
-  const bool is_own = index.ranks.size() == static_cast<std::size_t>(group_.size()) && index.sync == setting.sync &&
-                      index.grid == setting.grid;
+  const bool is_own = index.ranks.size() == static_cast<std::size_t>(group_.size()) && index.sync == setting_.sync &&
+                      index.grid == setting_.grid;
   if (is_own) {
     candidate.kind = Kind::own;
     candidate.index = readText(indexPath(folder));
@@ -125,12 +152,13 @@ CheckpointLoader::Candidate CheckpointLoader::read(const std::string& name, cons
   return candidate;
 }
 
-void CheckpointLoader::noteUse(std::size_t step, const std::string& its_settings, const std::string& settings) {
+/// `settings` are the checkpoint's.
+void CheckpointLoader::noteUse(std::size_t step, const std::string& settings) {
   for (const std::string& text : damaged_)
     report_.note(fmt::format("note: {}; going back to an earlier checkpoint", text));
   report_.note(fmt::format("resumed from step {} of {}", step, options_.checkpoint));
-  if (its_settings != settings)
-    report_.note(fmt::format("note: the checkpoint was written with other settings: {}", its_settings));
+  if (settings != setting_.settings)
+    report_.note(fmt::format("note: the checkpoint was written with other settings: {}", settings));
 }
 
 void CheckpointLoader::noteForgotten(const std::string& of) {
@@ -140,79 +168,76 @@ void CheckpointLoader::noteForgotten(const std::string& of) {
                   of));
 }
 
-/// Collective: the first rank's error that is not empty, with the rank's number; on ranks but 0 in the place of the
-/// text of another rank only whether there is one.
+/// Collective: returns the error of the lowest rank that has one, with its number, on rank 0; on other ranks only some
+/// text where there is an error. Empty: no rank has one.
 std::string CheckpointLoader::firstError(std::string error) {
   double failed = error.empty() ? 0 : 1;
   group_.sum({&failed, 1});
   if (failed == 0) return "";
-  if (group_.rank() != 0) {
-    moveText(group_, error, group_.rank(), Group::Direction::toRoot);
-    return "another rank's";
-  }
-  if (!error.empty()) error = "rank 0: " + error;
-  for (int peer = 1; peer < group_.size(); ++peer) {
-    std::string theirs;
-    moveText(group_, theirs, peer, Group::Direction::toRoot);
-    if (error.empty() && !theirs.empty()) error = fmt::format("rank {}: {}", peer, theirs);
-  }
-  return error;
+  std::string first = error.empty() ? "" : "rank 0: " + error;
+  withRankZero(group_, [&](int peer) {
+    moveText(group_, error, peer, Group::Direction::toRoot);
+    if (first.empty() && !error.empty()) first = fmt::format("rank {}: {}", peer, error);
+  });
+  return group_.rank() == 0 ? first : "another rank's";
 }
 
-/// Local: reads what this rank had. Returns an error, or "", and leaves in misses_ which vectors another rank wrote to
-/// a file that is not there, or not this checkpoint's.
-std::string CheckpointLoader::readOwn(const std::string& name, const CheckpointIndex& index, bool with_activations,
-                                      CheckpointStart& mine) {
+/// Local: reads what this rank had. A vector that another rank wrote may be missing, or another checkpoint's.
+CheckpointLoader::OwnPart CheckpointLoader::readOwn(const std::string& name, const CheckpointIndex& index,
+                                                    bool with_activations) {
   const auto rank = static_cast<std::size_t>(group_.rank());
   const std::string folder = store_ != nullptr ? store_->folder(name) : "";
+  OwnPart part;
+  part.start.step = index.step;
+  part.start.model = newState();
   try {
     for (std::size_t piece = 0; piece < kVectors; ++piece) {
       try {
         if (store_ == nullptr) fail("this rank has a state of its own: give it --checkpoint DIR, as rank 0 has");
-        readVector(folder, index, rank, piece, table_, mine.model.*kPieceVectors[piece]);
+        readVector(folder, index, rank, piece, table_, part.start.model.*kPieceVectors[piece]);
       } catch (const Error&) {
         if (index.writes(rank, piece)) throw;
-        misses_[piece] = true;
+        part.is_missing[piece] = true;
       }
     }
     std::string sync = readRankText(folder, index, rank, kSyncPiece);
-    if (!sync.empty()) mine.sync.states = {std::move(sync)};
-    if (with_activations) mine.activations = readRankText(folder, index, rank, kActivationsPiece);
-    return "";
+    if (!sync.empty()) part.start.sync.states = {std::move(sync)};
+    if (with_activations) part.start.activations = readRankText(folder, index, rank, kActivationsPiece);
   } catch (const Error& error) {
-    return error.what();
+    part.error = error.what();
   }
+  return part;
 }
 
-/// Collective: false when a rank cannot read its state; then rank 0 has added the reason to damaged_.
-bool CheckpointLoader::startOwn(const Candidate& candidate, const CheckpointSetting& setting, CheckpointStart& mine) {
+/// Collective: nothing when a rank cannot read its state. Rank 0 has then added the reason to damaged_.
+std::optional<CheckpointStart> CheckpointLoader::startOwn(const Candidate& candidate) {
   const std::string name = broadcastText(group_, candidate.name);
   const CheckpointIndex index = parseIndex(broadcastText(group_, candidate.index), name);
-  const bool has_equal_samples = haveEqualSamples(index.settings, setting.settings);
-  mine.step = index.step;
-  mine.model = newState();
-  misses_ = {};
-  std::string error = firstError(readOwn(name, index, has_equal_samples, mine));
+  const bool has_equal_samples = haveEqualSamples(index.settings, setting_.settings);
+  OwnPart part = readOwn(name, index, has_equal_samples);
+  std::string error = firstError(part.error);
   if (!error.empty()) {
     damaged_.push_back(std::move(error));
-    return false;
+    return std::nullopt;
   }
   for (std::size_t piece = 0; piece < kVectors; ++piece)
-    sendMissing(index, piece, mine.model.*kPieceVectors[piece]);
+    sendMissing(index, piece, part);
   if (index.writes(static_cast<std::size_t>(group_.rank()))) store_->use(name);
-  if (group_.rank() != 0) return true;
-  noteUse(index.step, index.settings, setting.settings);
-  const bool has_activations = std::ranges::any_of(
-      index.ranks, [](const CheckpointIndex::Rank& rank) { return !rank.pieces[kActivationsPiece].file.empty(); });
-  if (has_activations && !has_equal_samples) noteForgotten("with other samples");
-  return true;
+  if (group_.rank() == 0) {
+    noteUse(index.step, index.settings);
+    const bool has_activations = std::ranges::any_of(
+        index.ranks, [](const CheckpointIndex::Rank& rank) { return !rank.pieces[kActivationsPiece].file.empty(); });
+    if (has_activations && !has_equal_samples) noteForgotten("with other samples");
+  }
+  return std::move(part.start);
 }
 
-/// Collective: ranks that could not read another rank's file get its vector from that rank, by way of rank 0.
-void CheckpointLoader::sendMissing(const CheckpointIndex& index, std::size_t piece, std::vector<float>& vector) {
-  std::vector<double> misses(static_cast<std::size_t>(group_.size()), 0.0);
+/// Collective: ranks that miss another rank's vector get it from that rank, through rank 0.
+void CheckpointLoader::sendMissing(const CheckpointIndex& index, std::size_t piece, OwnPart& part) {
+  std::vector<float>& vector = part.start.model.*kPieceVectors[piece];
+  std::vector<double> misses(static_cast<std::size_t>(group_.size()), 0.0); // by rank
   const std::size_t bytes = vector.size() * sizeof(float);
-  misses[static_cast<std::size_t>(group_.rank())] = misses_[piece] ? 1 : 0;
+  misses[static_cast<std::size_t>(group_.rank())] = part.is_missing[piece] ? 1 : 0;
   group_.sum(misses);
   if (std::ranges::all_of(misses, [](double one) { return one == 0; })) return;
   if (index.isShared(piece)) return group_.broadcast(vector.data(), bytes);
@@ -231,14 +256,14 @@ void CheckpointLoader::sendMissing(const CheckpointIndex& index, std::size_t pie
   }
 }
 
-/// Collective: shares the state that rank 0 has; that of other ranks has vectors of the same sizes.
-CheckpointStart CheckpointLoader::startWhole(TrainingState state, const CheckpointSetting& setting) {
+/// Collective: gives all ranks the state that rank 0 has. That of other ranks has vectors of the same sizes.
+CheckpointStart CheckpointLoader::startWhole(TrainingState state) {
   const bool has_all = state.ranks.size() * (state.others.size() + 1) == static_cast<std::size_t>(group_.size());
-  const bool is_own = has_all && state.sync == setting.sync && state.grid == setting.grid;
-  if (is_own && !haveEqualSamples(state.settings, setting.settings) && forgetActivations(state))
+  const bool is_own = has_all && state.sync == setting_.sync && state.grid == setting_.grid;
+  if (is_own && !haveEqualSamples(state.settings, setting_.settings) && forgetActivations(state))
     noteForgotten("with other samples");
   std::vector<std::string> inherited;
-  if (!is_own && !(state.ranks.empty() && state.others.empty())) inherited = share(state, setting.sync);
+  if (!is_own && !(state.ranks.empty() && state.others.empty())) inherited = mergeCopies(state);
   std::uint64_t head[] = {state.step, is_own ? 1u : 0u, inherited.size()};
   group_.broadcast(head, sizeof head);
   inherited.resize(head[2]);
@@ -247,83 +272,69 @@ CheckpointStart CheckpointLoader::startWhole(TrainingState state, const Checkpoi
   CheckpointStart mine;
   mine.step = head[0];
   mine.sync = {std::move(inherited), false};
-  distribute(state, head[1] != 0, mine);
-  return mine;
-}
-
-/// Gives every rank the one state, or its own.
-void CheckpointLoader::distribute(TrainingState& state, bool is_own, CheckpointStart& mine) {
-  std::uint64_t differ = state.others.empty() ? 0 : 1;
-  group_.broadcast(&differ, sizeof differ);
-  const std::size_t ranks = state.ranks.size(); // ranks of a copy
-  for (int peer = 1; differ != 0 && group_.rank() == 0 && peer < group_.size(); ++peer) {
-    const std::size_t copy = static_cast<std::size_t>(peer) / ranks;
-    moveVectors(group_, copy == 0 ? state : state.others[copy - 1], peer, Group::Direction::fromRoot);
-  }
-  if (differ != 0 && group_.rank() != 0) moveVectors(group_, state, group_.rank(), Group::Direction::fromRoot);
-  if (differ == 0) {
-    // In a new run all ranks have made the same parameters of the seed, and moments of zero.
-    for (std::vector<float>* vector : {&state.parameters, &state.first_moments, &state.second_moments}) {
-      if (!areEqual(group_, *vector)) group_.broadcast(vector->data(), vector->size() * sizeof(float));
-    }
-  }
-  if (is_own) {
-    RankState own;
-    for (int peer = 1; group_.rank() == 0 && peer < group_.size(); ++peer) {
-      const auto rank = static_cast<std::size_t>(peer);
-      ReplicaState& copy = rank < ranks ? state : state.others[rank / ranks - 1];
-      moveRank(group_, copy.ranks[rank % ranks], peer, Group::Direction::fromRoot);
-    }
-    if (group_.rank() == 0) {
-      own = std::move(state.ranks.front());
-    } else {
-      moveRank(group_, own, group_.rank(), Group::Direction::fromRoot);
-    }
+  distributeCopies(state);
+  if (head[1] != 0) {
+    RankState own = distributeRanks(state);
     mine.activations = std::move(own.activations);
     mine.sync.is_own = true;
     if (!own.sync.empty()) mine.sync.states = {std::move(own.sync)};
   }
   state.ranks.clear();
   mine.model = std::move(state);
+  return mine;
 }
 
-/// Whether there were any.
-bool CheckpointLoader::forgetActivations(TrainingState& state) {
-  bool has_any = false;
-  const auto forget = [&](ReplicaState& replica) {
-    for (RankState& rank : replica.ranks) {
-      has_any = has_any || !rank.activations.empty();
-      rank.activations.clear();
-    }
-  };
-  forget(state);
-  std::ranges::for_each(state.others, forget);
-  return has_any;
+/// Collective: every rank gets the vectors of its copy.
+void CheckpointLoader::distributeCopies(TrainingState& state) {
+  std::uint64_t differ = state.others.empty() ? 0 : 1;
+  group_.broadcast(&differ, sizeof differ);
+  if (differ != 0) {
+    withRankZero(group_, [&](int peer) {
+      const std::size_t copy = group_.rank() != 0 ? 0 : static_cast<std::size_t>(peer) / state.ranks.size();
+      moveVectors(group_, copy == 0 ? state : state.others[copy - 1], peer, Group::Direction::fromRoot);
+    });
+    return;
+  }
+  // In a new run all ranks have made the same parameters of the seed, and moments of zero.
+  for (const auto vector : kPieceVectors) {
+    std::vector<float>& values = state.*vector;
+    if (!areEqual(group_, values)) group_.broadcast(values.data(), values.size() * sizeof(float));
+  }
 }
 
-/// Turns a state in which copies differ into one that all ranks share. Returns what the synchronizers of all ranks
-/// kept.
-std::vector<std::string> CheckpointLoader::share(TrainingState& state, const std::string& sync) {
+/// Collective: returns this rank's texts. Rank 0 has those of all ranks in `state`, as many for each copy.
+RankState CheckpointLoader::distributeRanks(TrainingState& state) {
+  RankState own;
+  withRankZero(group_, [&](int peer) {
+    if (group_.rank() != 0) return moveRank(group_, own, peer, Group::Direction::fromRoot);
+    const auto rank = static_cast<std::size_t>(peer);
+    const std::size_t ranks = state.ranks.size();
+    ReplicaState& copy = rank < ranks ? state : state.others[rank / ranks - 1];
+    moveRank(group_, copy.ranks[rank % ranks], peer, Group::Direction::fromRoot);
+  });
+  if (group_.rank() == 0) own = std::move(state.ranks.front());
+  return own;
+}
+
+/// On rank 0: turns a state in which copies differ into one that all ranks share. Returns what the synchronizers of all
+/// ranks kept, or nothing where this run's method is another.
+std::vector<std::string> CheckpointLoader::mergeCopies(TrainingState& state) {
   std::vector<std::string> kept;
   if (forgetActivations(state)) noteForgotten("of " + state.grid);
-  const auto take = [&](ReplicaState& replica) {
-    for (RankState& rank : replica.ranks)
+  forCopies(state, [&](ReplicaState& copy) {
+    for (RankState& rank : copy.ranks)
       if (!rank.sync.empty()) kept.push_back(std::move(rank.sync));
-    replica.ranks.clear();
-  };
-  take(state);
-  for (ReplicaState& other : state.others)
-    take(other);
+    copy.ranks.clear();
+  });
   if (!kept.empty()) {
-    const bool is_kin = methodOf(state.sync) == methodOf(sync);
+    const bool is_kin = methodOf(state.sync) == methodOf(setting_.sync);
     report_.note(
         fmt::format("note: the checkpoint is of {} with '{}': all ranks go on from the mean of their "
                     "parameters and moments; what its synchronizer kept is {}",
                     state.grid, state.sync, is_kin ? "cut anew" : "reset"));
     if (!is_kin) kept.clear();
   }
-  for (std::vector<float> ReplicaState::*vector :
-       {&ReplicaState::parameters, &ReplicaState::first_moments, &ReplicaState::second_moments}) {
+  for (const auto vector : kPieceVectors) {
     std::vector<float>& mean = state.*vector;
     for (std::size_t i = 0; i < mean.size(); ++i) {
       double sum = mean[i]; // exact for equal values, and so is the mean

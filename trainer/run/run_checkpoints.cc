@@ -16,10 +16,27 @@ namespace goss::trainer {
 
 namespace {
 
-/// Bytes of the parameters and two moments; states of synchronizers come on top.
-std::size_t bytesOf(const ParameterTable& table) { return kVectors * table.count() * sizeof(float); }
+/// Bytes of the vectors that `rank` writes: none where a rank of a lower number has the same share of the same copy.
+/// States of synchronizers come on top.
+std::size_t bytesWrittenBy(int rank, const std::function<RankShare(int)>& share_of) {
+  const RankShare mine = share_of(rank);
+  for (int other = 0; other < rank; ++other) {
+    const RankShare theirs = share_of(other);
+    if (theirs.copy == mine.copy &&
+        std::ranges::equal(theirs.tensors, mine.tensors, {}, &Parameter::name, &Parameter::name))
+      return 0;
+  }
+  std::size_t count = 0;
+  for (const Parameter& tensor : mine.tensors)
+    count += tensor.count;
+  return kVectors * count * sizeof(float);
+}
 
-/// Collective: the hashes of all ranks. Halves of a hash are whole numbers that a double holds.
+[[noreturn]] void failWithoutDirectory(int rank) {
+  fail("rank {} has a state of its own to save: give it --checkpoint DIR, as rank 0 has", rank);
+}
+
+/// Collective: the hashes of all ranks. They cross as sums of doubles, each of which holds half of a hash exactly.
 std::vector<PieceHashes> gatherHashes(Group& group, const PieceHashes& mine) {
   constexpr std::size_t kHalves = 2 * kPieces;
   const auto ranks = static_cast<std::size_t>(group.size());
@@ -56,54 +73,65 @@ RunCheckpoints::RunCheckpoints(const TrainOptions& options, const ParameterTable
     store_.emplace(options.checkpoint, options.keep, static_cast<std::size_t>(group.rank()));
 }
 
-CheckpointStart RunCheckpoints::start(const CheckpointSetting& setting, bool keeps_own) {
+CheckpointStart RunCheckpoints::start(const CheckpointSetting& setting, Holdings holdings) {
+  holdings_ = std::move(holdings);
   std::uint64_t saves = store_ ? 1 : 0;
   group_.broadcast(&saves, sizeof saves);
   saves_ = saves != 0;
-  if (store_ && saves_ && (group_.rank() == 0 || keeps_own)) store_->prepare(bytesOf(table_));
-  if (!store_ && saves_ && keeps_own)
-    fail("rank {} has a state of its own to save: give it --checkpoint DIR, as rank 0 has", group_.rank());
+  if (saves_ && (group_.rank() == 0 || holdings_.differ)) {
+    if (!store_) failWithoutDirectory(group_.rank());
+    store_->prepare(bytesWrittenBy(group_.rank(), holdings_.share_of));
+  }
   CheckpointStart start =
       CheckpointLoader(options_, table_, group_, report_, store_ ? &*store_ : nullptr).load(setting);
   saved_step_ = start.step;
   return start;
 }
 
-void RunCheckpoints::save(Snapshot snapshot) {
+void RunCheckpoints::save(const Snapshot& snapshot) {
   finish();
   saved_step_ = snapshot.step;
-  std::string text; // the folder's name, and those of all folders
+  if (group_.rank() != 0 && !holdings_.differ) return; // what it holds is neither copied from its device nor hashed
+  std::string text;                                    // the new folder's name, and those of all folders
   if (group_.rank() == 0) {
     text = store_->begin(snapshot.step);
     text += fmt::format("\n{}", fmt::join(store_->names(), "\n"));
   }
-  std::vector<std::string> names = linesOf(broadcastText(group_, std::move(text)));
-  const RankShare share = snapshot.shares(group_.rank());
+  if (holdings_.differ) text = broadcastText(group_, std::move(text));
+  std::vector<std::string> names = linesOf(text);
+  ReplicaState own = snapshot.own();
   CheckpointIndex index;
   index.step = snapshot.step;
-  index.settings = snapshot.settings;
-  index.sync = snapshot.sync;
-  index.grid = snapshot.grid;
+  index.settings = snapshot.setting.settings;
+  index.sync = snapshot.setting.sync;
+  index.grid = snapshot.setting.grid;
   index.texts["config.json"] = configText(options_.model);
-  index.layOut(gatherHashes(group_, hashesOf(share.tensors, snapshot.own)), snapshot.shares);
+  index.layOut(hashesOfAll(holdings_.share_of(group_.rank()), own), holdings_.share_of);
   const std::string name = names.front();
   names.erase(names.begin());
   if (group_.rank() == 0 || index.writes(static_cast<std::size_t>(group_.rank())))
-    write(name, std::move(names), std::move(index), std::move(snapshot));
+    write(name, std::move(names), std::move(index), std::move(own));
 }
 
-void RunCheckpoints::write(std::string name, std::vector<std::string> names, CheckpointIndex index, Snapshot snapshot) {
-  if (!store_) fail("rank {} has a state of its own to save: give it --checkpoint DIR, as rank 0 has", group_.rank());
+/// Collective where ranks differ; else on rank 0 alone.
+std::vector<PieceHashes> RunCheckpoints::hashesOfAll(const RankShare& share, const ReplicaState& own) {
+  const PieceHashes mine = hashesOf(share.tensors, own);
+  if (holdings_.differ) return gatherHashes(group_, mine);
+  return std::vector<PieceHashes>(static_cast<std::size_t>(group_.size()), mine);
+}
+
+void RunCheckpoints::write(std::string name, std::vector<std::string> names, CheckpointIndex index, ReplicaState own) {
+  if (!store_) failWithoutDirectory(group_.rank());
   awaited_.clear();
   for (int peer = 1; group_.rank() == 0 && peer < group_.size(); ++peer)
     if (index.writes(static_cast<std::size_t>(peer))) awaited_.insert(peer);
-  // rank 0 waits for nobody where it holds all: then both parts are one job
+  // Rank 0 waits for nobody where it holds all. Then one job writes its part and commits.
   const bool is_alone = group_.rank() == 0 && awaited_.empty();
   phase_ = is_alone ? Phase::committing : Phase::writing;
   const auto shared_index = std::make_shared<const CheckpointIndex>(std::move(index));
   commit_ = [this, name, shared_index] { store_->commit(name, *shared_index); };
-  const auto tensors = snapshot.shares(group_.rank()).tensors;
-  writer_.start([this, name, names = std::move(names), shared_index, tensors, own = std::move(snapshot.own),
+  writer_.start([this, name, names = std::move(names), shared_index,
+                 tensors = holdings_.share_of(group_.rank()).tensors, own = std::move(own),
                  commit = is_alone ? commit_ : nullptr] {
     store_->writePart(name, *shared_index, tensors, own, names);
     if (commit) commit();
@@ -112,17 +140,17 @@ void RunCheckpoints::write(std::string name, std::vector<std::string> names, Che
 
 void RunCheckpoints::advance(bool waits) {
   if (phase_ == Phase::writing || phase_ == Phase::committing) {
-    const Phase before = std::exchange(phase_, Phase::idle); // where it stays when writing has failed
+    const Phase written = std::exchange(phase_, Phase::idle); // idle stays when writing has failed
     try {
       if (!(waits ? writer_.finish() : writer_.poll())) {
-        phase_ = before;
+        phase_ = written;
         return;
       }
     } catch (const std::exception& error) {
       if (group_.rank() != 0) group_.sendWord(error.what());
       throw;
     }
-    if (before == Phase::committing) return report_.checkpoint(saved_step_);
+    if (written == Phase::committing) return report_.checkpoint(saved_step_);
     if (group_.rank() != 0) return group_.sendWord("");
     phase_ = Phase::waiting;
   }
