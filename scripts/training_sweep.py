@@ -6,7 +6,8 @@
 All runs of a text and a model size go on from one warm start. Each method runs with five learning rates for a fifth of the steps. The rate
 with the lowest loss and its neighbours then run all steps, and the best of these runs with two more seeds. Last, the small model runs each
 method at its best rate for equal time: for as many steps as fit into the time that all steps of DiLoCo with H = 50 take over 50 Mbit/s. A step
-takes the time that it computed plus the time of its bytes on the line; a method that computes while it sends takes the longer of both.
+takes the time that it computed plus the time of its bytes on the line; a method that computes while it sends takes the longer of both. Short
+runs of all methods, one behind the other, tell how long steps compute: nothing else should use the machine then.
 
 RESULTS has a line for each run. The sweep starts no run after --hours H; the next call reads RESULTS and makes only the runs that are missing.
 WORK holds the warm starts. Standard output has the tables of the methods whose runs are complete, and sentences that follow from them.
@@ -78,7 +79,7 @@ class Sweep:
         self.folder.mkdir(parents=True, exist_ok=True)
         micro = 1 if args.quick else 8
         model = "--layers 2 --channels 16 --heads 2 --context 16" if args.quick else SIZES[size]
-        self.warm, self.short, self.steps = (2, 4, 8) if args.quick else (200, 300, 700)
+        self.warm, self.timed, self.short, self.steps = (2, 3, 4, 8) if args.quick else (200, 250, 300, 700)
         self.flags = (f"{model} --batch {4 * micro} --micro-batch {micro} --val-samples {4 if args.quick else 320} --sample 0 --val-every 0 "
                       "--checkpoint-every 0 --print-every 1000000")
 
@@ -136,7 +137,7 @@ class Sweep:
         return line
 
     def tune(self, method):
-        """The best rate, the losses of all seeds with it, and the bytes and seconds of a step (None where all rates diverged)."""
+        """The best rate, the losses of all seeds with it, and the bytes of a step (None where all rates diverged)."""
         rates = RATES[METHODS[method][1]]
         if self.args.quick:
             rates = rates[:2]
@@ -145,20 +146,17 @@ class Sweep:
         cards = {rate: self.at(method, rate, SEEDS[0], self.steps) for rate in rates[max(0, best - 1):best + 2]}
         rate = min(cards, key=lambda rate: loss_of(cards[rate]))
         losses = [loss_of(self.at(method, rate, seed, self.steps)) for seed in (SEEDS[:2] if self.args.quick else SEEDS)]
-        return {"rate": rate, "losses": losses, "at_end": rate in (rates[0], rates[-1]), "bytes": cards[rate]["bytes"],
-                "step_s": step_seconds(cards[rate], method in OVERLAPPING)}
+        return {"rate": rate, "losses": losses, "at_end": rate in (rates[0], rates[-1]), "bytes": cards[rate]["bytes"]}
+
+    def step_seconds(self, method, result):
+        """The time of a step: a method that overlaps computation and sending takes the longer of both, any other their sum."""
+        lowest = RATES[METHODS[method][1]][0]  # steps take as long with any rate, and with this one no run diverges
+        parts = self.at(method, lowest, SEEDS[0], self.timed)["seconds"], result["bytes"] / LINE_BYTES_PER_S
+        return max(parts) if method in OVERLAPPING else sum(parts)
 
 
 def loss_of(line):
     return math.inf if line["loss"] is None else line["loss"]
-
-
-def step_seconds(line, overlaps):
-    """The time of a step: a method that overlaps computation and sending takes the longer of both, any other their sum."""
-    if line["seconds"] is None:
-        return None
-    parts = line["seconds"], line["bytes"] / LINE_BYTES_PER_S
-    return max(parts) if overlaps else sum(parts)
 
 
 def spread(losses):
@@ -185,14 +183,14 @@ def equal_tokens(tuned):
 
 def equal_time(sweep, tuned):
     """A table of all methods that do not diverge, each trained for the time that DiLoCo with H = 50, or data parallel, takes over the line."""
-    timed = {method: result for method, result in tuned.items() if result["step_s"] is not None}
-    seconds = (sweep.steps - sweep.warm) * timed.get("diloco-50", timed["ddp"])["step_s"]
+    step_s = {method: sweep.step_seconds(method, result) for method, result in tuned.items() if result["bytes"] is not None}
+    seconds = (sweep.steps - sweep.warm) * step_s.get("diloco-50", step_s["ddp"])
     rows = [f"Over 50 Mbit/s, {seconds:.0f} s after the warm start:", "", "| method | steps | validation |", "|---|---|---|"]
-    for method, result in timed.items():
-        steps = max(1, int(seconds / result["step_s"]))
+    for method in step_s:
+        steps = max(1, int(seconds / step_s[method]))
         if sweep.args.quick:
             steps = min(steps, 2 * (sweep.steps - sweep.warm))
-        loss = loss_of(sweep.at(method, result["rate"], SEEDS[0], sweep.warm + steps))
+        loss = loss_of(sweep.at(method, tuned[method]["rate"], SEEDS[0], sweep.warm + steps))
         rows.append(f"| {name_of(method)} | {steps} | {spread([loss]).split(' ')[0]} |")
     return rows + [""]
 
