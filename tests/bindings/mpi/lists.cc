@@ -1,7 +1,9 @@
-// Blocking collectives that are repeated with the same buffers and the same lists, which hold other counts, places or
-// types at some calls. All of it is for Gossamer, which keeps what it has planned for such calls.
+// Blocking collectives that are repeated with the same buffers and the same lists, which hold other counts,
+// displacements or types at some calls. Gossamer serves all of them, and keeps the plans of such calls until a list
+// changes.
 #include "tests/bindings/mpi/support.h"
 
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -9,6 +11,7 @@ namespace {
 
 using Ints = std::vector<int>;
 
+constexpr int kRanks = 3;
 constexpr int kRoom = 3; ///< Integers from one block to the next.
 constexpr int kAll = 9;  ///< For all ranks alike.
 
@@ -25,7 +28,7 @@ struct Blocks {
         types(ranks.size()),
         memory(ranks.size() * kRoom + 1) {}
 
-  /// Block i has count(ranks[i]) elements of `type`, and lies one place further if `shift`.
+  /// Block i has count(ranks[i]) elements of `type`. With `shift` all blocks begin one integer later.
   template <class Count>
   void describe(const Count& count, bool shift, MPI_Datatype type = MPI_INT) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -34,6 +37,13 @@ struct Blocks {
       far[i] = bytes[i] = displs[i] * static_cast<int>(sizeof(int));
       types[i] = type;
     }
+  }
+  /// As above, but each block begins where the one before ends.
+  template <class Count>
+  void describePacked(const Count& count, bool shift) {
+    describe(count, shift);
+    for (std::size_t i = 1; i < ranks.size(); ++i)
+      displs[i] = displs[i - 1] + counts[i - 1];
   }
   void clear() { memory.assign(memory.size(), -1); }
   template <class Value>
@@ -62,12 +72,21 @@ struct Blocks {
   Ints memory;
 };
 
-/// The second round repeats the first, the others change counts and places, and the last is the first again.
+/// What a round says: elements of each rank's block, and where the blocks begin.
+struct Round {
+  std::array<int, kRanks> counts;
+  bool shift;
+};
+/// Only the lists tell some rounds from the one before: rank 1 has as many elements in the first three, and in the last
+/// four all have the counts or all have the displacements of the round before. The library has calls of its own for
+/// equal counts.
+constexpr Round kRounds[] = {{{0, 1, 2}, false}, {{0, 1, 2}, false}, {{2, 1, 0}, false}, {{1, 2, 0}, true},
+                             {{0, 1, 2}, true},  {{0, 1, 2}, false}, {{2, 2, 2}, false}, {{2, 2, 2}, true}};
+
 void among(MPI_Comm comm) {
   const int rank = rankIn(comm);
-  Ints ranks;
-  for (int each = 0; each < sizeOf(comm); ++each)
-    ranks.push_back(each);
+  CHECK(sizeOf(comm) == kRanks);
+  const Ints ranks = {0, 1, 2};
   Blocks out(ranks);
   Blocks in(ranks);
   Ints own(kRoom);
@@ -75,14 +94,22 @@ void among(MPI_Comm comm) {
   const auto to = [&](int other, int k) { return value(rank, other, k); };
   const auto from = [&](int other, int k) { return value(other, rank, k); };
   const auto from_all = [&](int other, int k) { return value(other, kAll, k); };
-  for (const int round : {0, 0, 1, 2, 3, 0}) {
-    const auto count = [&](int of) { return (of + round) % 3; };
-    const auto between = [&](int other) { return (rank + other + round) % 3; };
-    const bool shift = round % 2 == 1;
+  for (const Round& round : kRounds) {
+    const auto count = [&](int of) { return round.counts[static_cast<std::size_t>(of)]; };
+    const auto between = [&](int other) { return count((rank + other) % kRanks); };
+    const bool shift = round.shift;
     const int mine = count(rank);
     for (int k = 0; k < kRoom - 1; ++k)
       own[static_cast<std::size_t>(k)] = value(rank, kAll, k);
 
+    // Gossamer keeps plans of calls whose blocks it receives where they lie, which these do if they are packed.
+    for (int call = 0; call < 2; ++call) {
+      in.describePacked(count, shift);
+      in.clear();
+      OK(MPI_Allgatherv(own.data(), mine, MPI_INT, in.memory.data(), in.counts.data(), in.displs.data(), MPI_INT,
+                        comm));
+      CHECK(in.holds(from_all));
+    }
     in.describe(count, shift);
     in.clear();
     OK(MPI_Allgatherv(own.data(), mine, MPI_INT, in.memory.data(), in.counts.data(), in.displs.data(), MPI_INT, comm));
