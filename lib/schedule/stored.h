@@ -1,4 +1,4 @@
-/// Messages that their receivers only store.
+/// Messages that receivers only store, and how much faster shared memory carries them than others.
 #ifndef GOSS_LIB_SCHEDULE_STORED_H_
 #define GOSS_LIB_SCHEDULE_STORED_H_
 
@@ -9,14 +9,16 @@
 
 namespace goss::schedule {
 
-/// Whether receivers only store what the schedule sends, run once for each of so many fragments: blocks of ranks, or a
-/// broadcast that is not cut. What is cut is passed on in parts while others are on their way. Results of reductions
-/// gain nothing: through a ring the sender's copy overlaps the receiver's.
+/// Whether receivers only store the messages of this schedule, which runs once for each of `fragments` fragments: a
+/// schedule that moves blocks of ranks without adding or encoding, or a broadcast of the vector in one piece. A
+/// broadcast in pieces gains nothing, because a rank forwards one piece while it receives another. The results of
+/// reductions gain nothing, because through a ring the sender's copy overlaps the receiver's.
 [[nodiscard]] bool storesMessages(const Schedule& schedule, std::uint32_t fragments);
 
-/// How many times as fast as others such a message goes. In memory that processes share, as which count links that are
-/// faster than any network's, the receiver copies it out of the sender's: a short one through a ring all the same, and
-/// of a long one a ring copies one part in while it copies another out.
+/// By how much a message that is only stored is faster than others of its length over a link of this price; 1: not at
+/// all. Over shared memory (a link faster than any network) the receiver copies such a message once, out of the
+/// sender's buffer. Short ones go through a ring like all others. Long ones gain nothing, because a ring copies one
+/// part in while it copies another out.
 [[nodiscard]] double storedGain(const LinkPrice& price, double bytes);
 
 } // namespace goss::schedule

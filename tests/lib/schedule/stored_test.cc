@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "collectives/catalogue.h"
+#include "schedule/compress.h"
+#include "schedule/contract.h"
 #include "schedule/sample_requests.h"
 #include "schedule/simulator.h"
 
@@ -35,6 +37,15 @@ TEST(Stored, AreBlocksOfRanksAndBroadcastsThatAreNotCut) {
   EXPECT_FALSE(stores(Collective::broadcast, "scatter-direct", 1, 1));
   EXPECT_FALSE(stores(Collective::allReduce, "direct", 1, 1));
   EXPECT_FALSE(stores(Collective::reduceScatter, "direct", 1, 1));
+}
+
+TEST(Stored, AreNoMessagesOfACompressedSchedule) {
+  for (const Collective collective : {Collective::broadcast, Collective::allGather}) {
+    const Schedule plain = planned(collective, collective == Collective::broadcast ? "linear" : "direct", 2)[1];
+    const Schedule encoded = schedule::compressed(plain).schedule;
+    EXPECT_TRUE(storesMessages(plain, 1)) << nameOf(collective);
+    EXPECT_FALSE(storesMessages(encoded, 1)) << nameOf(collective);
+  }
 }
 
 TEST(Stored, GainWhereMemoryCarriesThemAndTheyAreNeitherShortNorLong) {
