@@ -41,11 +41,8 @@ Cost unsimulated(const Candidate& taken, int size) {
 
 Cost simulated(const Question& question, const Candidate& taken, std::span<const Schedule> schedules,
                const Links& links) {
-  schedule::SimulationOptions options;
-  options.fragments = taken.fragments;
-  options.window = taken.window;
-  options.codec = question.codec;
-  const auto result = schedule::simulate(schedules, shapeFor(question, taken, links.size()), links, options);
+  const auto result =
+      schedule::simulate(schedules, shapeFor(question, taken, links.size()), links, optionsFor(question, taken));
   if (!result.isOk()) return unsimulated(taken, links.size());
   Cost cost;
   cost.time_s = result.value().finish_s;

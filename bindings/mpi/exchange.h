@@ -1,4 +1,5 @@
-/// Blocks of any lengths between a rank and others: the calls of MPI whose counts are known in parts to each rank.
+/// Sends and receives of blocks of any lengths between a rank and others, for MPI's collectives in which no rank but
+/// perhaps one knows all counts.
 #ifndef GOSS_BINDINGS_MPI_EXCHANGE_H_
 #define GOSS_BINDINGS_MPI_EXCHANGE_H_
 
@@ -12,18 +13,18 @@
 
 namespace goss::interposer {
 
-/// A block for `peer`, or from it; with MPI_PROC_NULL none.
+/// A block that this rank sends to `peer` or receives from it. With MPI_PROC_NULL nothing is sent or received.
 struct Part {
   int peer = MPI_PROC_NULL;
   Block block;
 };
 
-/// `made` sends and receives these parts; no rank may be twice in a list, or this rank in one. Each part of one rank
-/// must have its like at the other.
+/// Completes the operation `made`: it sends and receives these parts. A list must not name a rank twice, or this rank.
+/// For each part that one rank sends, the other must receive one of as many bytes.
 Plan exchange(std::unique_ptr<Operation> made, const std::vector<Part>& sends, const std::vector<Part>& recvs);
 
-/// The block of one rank in a call whose name ends in v, or (where each rank has a type) in w. `counts` and `displs`
-/// are MPI's, `i` counts ranks or neighbours.
+/// The blocks of a call whose name ends in v, such as MPI_Gatherv: block i is that of rank or neighbour i. `counts` and
+/// `displs` are MPI's arguments.
 struct Vector {
   const void* base = nullptr;
   const int* counts = nullptr;
@@ -31,15 +32,16 @@ struct Vector {
   MPI_Datatype type = MPI_DATATYPE_NULL;
 
   bool isValid(std::size_t size) const;
-  /// `made` follows from the first `size` blocks.
-  void tell(Operation& made, std::size_t size) const {
-    made.followsFrom(counts, size);
-    made.followsFrom(displs, size);
+  /// `made` keeps copies of the lists, which describe `size` blocks (Operation::holdList).
+  void holdLists(Operation& made, std::size_t size) const {
+    made.holdList(counts, size);
+    made.holdList(displs, size);
   }
   Block operator[](std::size_t i) const { return block(base, displs[i], counts[i], type); }
 };
 
-/// `Displacement` in bytes: int, or MPI_Aint among neighbours.
+/// The blocks of a call whose name ends in w, such as MPI_Alltoallw: each has a type of its own. `Displacement` is in
+/// bytes: an int, or an MPI_Aint among neighbours.
 template <class Displacement>
 struct TypedVector {
   const void* base = nullptr;
@@ -53,10 +55,10 @@ struct TypedVector {
       if (counts[i] < 0 || types[i] == MPI_DATATYPE_NULL) return false;
     return true;
   }
-  void tell(Operation& made, std::size_t size) const {
-    made.followsFrom(counts, size);
-    made.followsFrom(displs, size);
-    made.followsFrom(types, size);
+  void holdLists(Operation& made, std::size_t size) const {
+    made.holdList(counts, size);
+    made.holdList(displs, size);
+    made.holdList(types, size);
   }
   Block operator[](std::size_t i) const {
     const auto first = reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(MPI_Aint{displs[i]});
@@ -64,13 +66,13 @@ struct TypedVector {
   }
 };
 
-/// Whether all ranks have blocks of one length, so that a call with counts is one without.
+/// Whether all counts are equal, so that a collective without a list of counts does the same.
 template <class Count>
 bool areEqual(const std::vector<Count>& counts) {
   return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();
 }
 
-/// The first `size` blocks of either kind.
+/// The first `size` blocks of a Vector or TypedVector.
 template <class Blocks>
 std::vector<Block> blocksOf(const Blocks& from, std::size_t size) {
   std::vector<Block> blocks;

@@ -50,7 +50,7 @@ Plan neighborAllGatherv(const Communicator& on, const void* send, int send_count
   if (!isBlock(send_count, send_type) || !recvs.isValid(on.sources().size())) return refused(kInvalid);
   Plan plan = amongNeighbors(
       on, [=](std::size_t) { return block(send, send_count, send_type); }, each(recvs));
-  recvs.tell(*plan.operation, on.sources().size());
+  recvs.holdLists(*plan.operation, on.sources().size());
   return plan;
 }
 
@@ -66,8 +66,8 @@ Plan neighborAllToAllOf(const Communicator& on, const Blocks& sends, const Block
   if (!on.serves_neighbors) return refused(kTopology);
   if (!sends.isValid(on.destinations().size()) || !recvs.isValid(on.sources().size())) return refused(kInvalid);
   Plan plan = amongNeighbors(on, each(sends), each(recvs));
-  sends.tell(*plan.operation, on.destinations().size());
-  recvs.tell(*plan.operation, on.sources().size());
+  sends.holdLists(*plan.operation, on.destinations().size());
+  recvs.holdLists(*plan.operation, on.sources().size());
   return plan;
 }
 

@@ -1,4 +1,5 @@
-/// One collective of the program as a call of Gossamer: buffers as they are where Gossamer can use them, else packed.
+/// One collective of the MPI program as a call of Gossamer, which uses the program's buffers directly if it can, and
+/// packed copies of them otherwise.
 #ifndef GOSS_BINDINGS_MPI_OPERATION_H_
 #define GOSS_BINDINGS_MPI_OPERATION_H_
 
@@ -16,7 +17,7 @@
 
 namespace goss::interposer {
 
-/// `count` elements of `type` in the program's memory.
+/// `count` elements of `type` at `at` in the program's memory.
 struct Block {
   void* at = nullptr;
   std::size_t count = 0;
@@ -24,24 +25,24 @@ struct Block {
 };
 
 Block block(const void* at, std::size_t count, MPI_Datatype type);
-/// `count` elements that begin `elements` elements behind `at`.
+/// The block of `count` elements that begins `elements` elements behind `at`.
 Block block(const void* at, MPI_Aint elements, std::size_t count, MPI_Datatype type);
 
-/// Whether MPI accepts the arguments; of a bad handle only that it is null is seen.
+/// Whether MPI accepts these arguments. Of invalid types only MPI_DATATYPE_NULL is found.
 bool isBlock(int count, MPI_Datatype type);
 
-/// Length of the block's data, which equal type signatures have in common.
+/// Bytes of the block's data without gaps. Equal type signatures have equally many.
 std::size_t bytesOf(const Block& block);
 
-/// Blocks as Gossamer takes them: bytes from one base.
+/// Blocks as Gossamer's calls take them: counts and displacements in bytes from one base.
 struct Layout {
   void* base = nullptr;
   std::vector<std::size_t> counts;
   std::vector<std::size_t> displs;
 };
 
-/// Types that packing needs are kept: a program may free its own as soon as a non-blocking call has returned.
-/// Not thread-safe: one thread at a time builds, starts or finishes it.
+/// An operation has its own handles of the types that packing needs, because a program may free its types as soon as a
+/// non-blocking call has returned. Not thread-safe: one thread at a time builds, starts or finishes it.
 class Operation {
  public:
   Operation() = default;
@@ -49,56 +50,59 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  /// Where Gossamer reads the block, writes it, or both. `alignment` in bytes.
+  /// The memory where Gossamer reads the block (input), writes it (output), or both: the program's buffer, or a packed
+  /// copy if the block has gaps or is not aligned to `alignment` bytes.
   const void* input(const Block& block, std::size_t alignment = 1);
   void* output(const Block& block, std::size_t alignment = 1);
   void* inOut(const Block& block, std::size_t alignment = 1);
-  /// Memory where Gossamer may write as many bytes as the block has; nobody reads them.
+  /// Memory of the block's length for a result that Gossamer writes and nobody reads.
   void* dropped(const Block& block) { return scratch(bytesOf(block)); }
-  /// As input, but never the program's own memory: for calls whose result overwrites what they read.
+  /// As input(), but always a packed copy: for calls whose result overwrites what they read.
   const void* copyOf(const Block& block);
 
   Layout inputs(const std::vector<Block>& blocks);
-  /// Blocks that overlap, which MPI does not allow, become a copy each, written in order.
+  /// Blocks that overlap, which MPI does not allow, become packed copies, which finish() unpacks in order.
   Layout outputs(const std::vector<Block>& blocks);
-  /// As these two, but each block directly behind the one before it, if need be in a copy.
+  /// Always packed copies of all blocks.
   Layout copiesOf(const std::vector<Block>& blocks);
+  /// As outputs(), but each block begins where the one before ends: in the program's memory, or in packed copies.
   Layout packedOutputs(const std::vector<Block>& blocks);
 
-  /// The block is put at `at` before the call, unless it lies there.
+  /// Copies the block to `at` before the call, unless it lies there.
   void preload(const Block& block, void* at);
-  /// `to` gets what `from` holds at the start, without Gossamer.
+  /// Copies `from` to `to` within this rank before the call.
   void copyLocally(const Block& from, const Block& to);
 
-  /// What start calls. It keeps nothing of the program's but buffers.
+  /// `post` is the call of Gossamer that start() makes. It may refer to buffers of the program, but to nothing else of
+  /// it.
   void setPost(std::function<goss_status(goss_comm_t, goss_request_t*)> post) { post_ = std::move(post); }
 
-  /// Whether it uses the program's buffers as they are, and can be started again with the same.
+  /// Whether the operation uses the program's buffers only directly, so that it can be started again with them.
   bool isPlain() const {
     return before_.empty() && after_.empty() && scratch_.empty() && types_.empty() && refusal_ == nullptr;
   }
 
-  /// The operation follows from what these `size` elements of the program's hold, such as counts.
+  /// Keeps a copy of a list of the program, such as counts, on which this operation depends. For isCurrent().
   template <class T>
-  void followsFrom(const T* list, std::size_t size) {
+  void holdList(const T* list, std::size_t size) {
     const auto* const bytes = reinterpret_cast<const std::byte*>(list);
     lists_.push_back({bytes, {bytes, bytes + size * sizeof(T)}});
   }
-  /// Whether the lists still hold what they held when it was made. Only for a call with the same lists: others may be
-  /// freed.
+  /// Whether the program's lists still equal the copies of holdList(). To be asked only for a call that passes the same
+  /// lists: the program may have freed others.
   bool isCurrent() const;
 
-  /// Why it cannot be started, for people; null: it can.
+  /// The text of the error why the operation cannot start; null: it can.
   const char* refusal() const { return refusal_; }
 
-  /// First packs, in MPI; then calls Gossamer, where `request` null means that it waits for the end. A persistent
-  /// operation is started again after it was finished.
+  /// Packs blocks, by MPI; called before each start().
   void prepare();
+  /// Calls Gossamer, and waits for the end if `request` is null. A persistent operation may start again after finish().
   Outcome start(goss_comm_t comm, goss_request_t* request);
-  /// Puts results where the program wants them, once the request has succeeded.
+  /// Unpacks results into the program's buffers, once the request has succeeded.
   void finish();
 
-  /// Bytes that this rank sends or receives, whichever is more.
+  /// Bytes that this rank contributes or gets, whichever is more.
   std::uint64_t bytes() const { return bytes_in_ > bytes_out_ ? bytes_in_ : bytes_out_; }
 
  private:
@@ -113,7 +117,7 @@ class Operation {
   };
 
   std::byte* scratch(std::size_t bytes);
-  /// The same data, as bytes or with a type of this object's own.
+  /// The block as bytes, or with a type that this object owns.
   Block kept(const Block& block);
   bool isDirect(const Block& block, std::size_t alignment) const;
   Layout packed(const std::vector<Block>& blocks, std::vector<Copy>& copies);
@@ -130,7 +134,8 @@ class Operation {
   std::uint64_t bytes_out_ = 0;
 };
 
-/// What becomes of a call: an operation, or MPI's own function for a reason that is the same on all ranks.
+/// How a call is served: by `operation`, or, where that is null, by MPI's own function for a `reason` that is the same
+/// on all ranks.
 struct Plan {
   std::unique_ptr<Operation> operation;
   std::string reason;
@@ -139,7 +144,7 @@ struct Plan {
 
 Plan refused(const char* reason, std::uint64_t bytes = 0);
 
-/// The reason where isBlock and its like say no.
+/// The reason if isBlock() or isValid() returns false.
 inline constexpr const char* kInvalid = "arguments that MPI refuses";
 
 } // namespace goss::interposer

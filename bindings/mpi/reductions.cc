@@ -115,7 +115,7 @@ Plan reduceScatter(const Communicator& on, const void* send, void* recv, const i
                    MPI_Op op) {
   if (counts == nullptr) return refused(kInvalid);
   Plan plan = reduceScatterOf(on, send, recv, std::vector<int>(counts, counts + on.ranks()), type, op);
-  if (plan.operation != nullptr) plan.operation->followsFrom(counts, static_cast<std::size_t>(on.ranks()));
+  if (plan.operation != nullptr) plan.operation->holdList(counts, static_cast<std::size_t>(on.ranks()));
   return plan;
 }
 

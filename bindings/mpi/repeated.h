@@ -17,7 +17,7 @@
 namespace goss::interposer {
 
 /// Keeps operations that use the program's buffers as they are. What it keeps is true until the program frees a type
-/// or a communicator, or changes a list to which an argument points (Operation::followsFrom).
+/// or a communicator, or changes a list to which an argument points (Operation::holdList).
 template <class... Arguments>
 class Repeated {
  public:

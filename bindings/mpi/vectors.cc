@@ -27,7 +27,7 @@ Plan gatherv(const Communicator& on, const void* send, int send_count, MPI_Datat
   if (on.rank() != root) return exchange(std::move(made), {{root, block(send, send_count, send_type)}}, {});
   const Vector all{recv, recv_counts, displs, recv_type};
   if (!all.isValid(sizeOf(on))) return refused(kInvalid);
-  all.tell(*made, sizeOf(on));
+  all.holdLists(*made, sizeOf(on));
   if (send != MPI_IN_PLACE) made->copyLocally(block(send, send_count, send_type), all[static_cast<std::size_t>(root)]);
   return exchange(std::move(made), {}, othersOf(on, all));
 }
@@ -40,7 +40,7 @@ Plan scatterv(const Communicator& on, const void* send, const int* send_counts, 
   if (on.rank() != root) return exchange(std::move(made), {}, {{root, block(recv, recv_count, recv_type)}});
   const Vector all{send, send_counts, displs, send_type};
   if (!all.isValid(sizeOf(on))) return refused(kInvalid);
-  all.tell(*made, sizeOf(on));
+  all.holdLists(*made, sizeOf(on));
   if (recv != MPI_IN_PLACE) made->copyLocally(all[static_cast<std::size_t>(root)], block(recv, recv_count, recv_type));
   return exchange(std::move(made), othersOf(on, all), {});
 }
@@ -52,7 +52,7 @@ Plan allGatherv(const Communicator& on, const void* send, int send_count, MPI_Da
   const Vector all{recv, recv_counts, displs, recv_type};
   if ((send != MPI_IN_PLACE && !isBlock(send_count, send_type)) || !all.isValid(sizeOf(on))) return refused(kInvalid);
   auto made = std::make_unique<Operation>();
-  all.tell(*made, sizeOf(on));
+  all.holdLists(*made, sizeOf(on));
   const Layout to = made->packedOutputs(blocksOf(all, sizeOf(on)));
   const auto mine = static_cast<std::size_t>(on.rank());
   const void* from = nullptr;
@@ -76,8 +76,8 @@ Plan allToAllOf(const Communicator& on, const void* send, const Blocks& sends, c
   const bool in_place = send == MPI_IN_PLACE;
   if ((!in_place && !sends.isValid(sizeOf(on))) || !recvs.isValid(sizeOf(on))) return refused(kInvalid);
   auto made = std::make_unique<Operation>();
-  if (!in_place) sends.tell(*made, sizeOf(on));
-  recvs.tell(*made, sizeOf(on));
+  if (!in_place) sends.holdLists(*made, sizeOf(on));
+  recvs.holdLists(*made, sizeOf(on));
   const std::vector<Block> results = blocksOf(recvs, sizeOf(on));
   const Layout from = in_place ? made->copiesOf(results) : made->inputs(blocksOf(sends, sizeOf(on)));
   made->setPost([from, to = made->outputs(results)](goss_comm_t comm, goss_request_t* request) {

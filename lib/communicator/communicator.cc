@@ -31,12 +31,11 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
       shrink_(peers_, operations_, propagator_, world_->log(),
               [this](std::uint32_t wanted, unsigned raised)
                   GOSS_ON_LOOP { return world_->contextsOnLoop().reserve(wanted, context_, raised); }),
-      collectives_(
-          {environment(), boards_.get(),
-           world_->devices().computes() ? mesh_.lendingAmong(group_.worldRanks()) : nullptr, references_,
-           device_feedback_, propagator_, mismatches_},
-          peers_, makePlanner(),
-          {areMeasured(group_.size()) && world_->triesPlans(group_.worldRanks()), world_->catalogue(), world_->log()}),
+      collectives_({environment(), boards_.get(),
+                    world_->devices().computes() ? mesh_.lendingAmong(group_.worldRanks()) : nullptr, references_,
+                    device_feedback_, propagator_, mismatches_},
+                   peers_, makePlanner(),
+                   {world_->triesPlans(group_.worldRanks()), world_->catalogue(), world_->log()}),
       messages_(environment()),
       requests_(operations_, messages_, collectives_),
       windows_(environment(), requests_, collectives_) {

@@ -85,7 +85,7 @@ Result<std::shared_ptr<const DeviceResiduals>> DeviceFeedback::open(DeviceStatio
   for (const KeptEncoding& encoding : encodings) {
     if (!encoding.on_device) continue;
     const Held* held = find(encoding.kept);
-    opened->at_[encoding.place] = held->data;
+    opened->at_[encoding.index] = held->data;
     if (opened->blocks_.empty() || opened->blocks_.back() != held->block) opened->blocks_.push_back(held->block);
   }
   Use& use = uses_[call.tensor];

@@ -1,4 +1,4 @@
-/// What error feedback keeps in the memory of GPUs, where steps encode there.
+/// The residuals of error feedback in the memory of GPUs, for steps that encode there.
 #ifndef GOSS_LIB_EXECUTION_DEVICE_FEEDBACK_H_
 #define GOSS_LIB_EXECUTION_DEVICE_FEEDBACK_H_
 
@@ -15,54 +15,55 @@
 
 namespace goss {
 
-/// Elements of a state.
+/// A range of elements of one state of the reference store.
 struct KeptRange {
   ReferenceKey key;
   ElementRange range;
 };
 
-/// An encoding of a call that keeps what it loses.
+/// A step of one fragment that encodes with error feedback: it keeps what it loses in `kept`.
 struct KeptEncoding {
   KeptRange kept;
-  std::size_t place = 0;  ///< Index of the fragment * number of steps + index of the step.
-  bool on_device = false; ///< The device encodes; else the host does.
+  std::size_t index = 0;  ///< Index of the fragment * number of steps of the schedule + index of the step.
+  bool on_device = false; ///< Whether the device encodes; else the host does.
 };
 
-/// The residuals that steps of one call on the device add and keep.
+/// Where the steps of one call find their residuals in device memory.
 class DeviceResiduals {
  public:
-  /// Residuals of a fragment's steps, null where a step keeps none.
+  /// By step: the residuals of this fragment's step in device memory; null: the step keeps none.
   [[nodiscard]] std::span<float* const> ofFragment(std::uint32_t fragment) const {
     return std::span(at_).subspan(fragment * steps_, steps_);
   }
-  /// Enqueues the copies that fill new residuals with zeros, or with values from the host. Call it before all steps.
+  /// Enqueues the copies that fill new residuals with zeros, or with values from the host. The caller enqueues the
+  /// steps afterwards.
   Status enqueueStart(DeviceQueue& queue) const;
 
  private:
   friend class DeviceFeedback;
   std::size_t steps_ = 0;
   std::vector<float*> at_;
-  std::vector<std::shared_ptr<BlockPool::Lease>> blocks_; ///< All memory that `at_` points to.
-  BlockPool::Lease pinned_;                               ///< kZeroBytes of zeros, and what is brought from the host.
-  std::span<std::byte> cleared_;                          ///< Memory that is new.
+  std::vector<std::shared_ptr<BlockPool::Lease>> blocks_; ///< The memory that `at_` points into.
+  BlockPool::Lease pinned_;      ///< kZeroBytes of zeros, and the values that come from the host.
+  std::span<std::byte> cleared_; ///< New device memory, which the copies fill with zeros.
   std::vector<CopyJob> brought_;
 };
 
-/// Residuals of one communicator that lie in device memory. Each element of a state lies here or in the reference
-/// store, never in both. It is brought to the device by the first call that encodes it there and stays; it is brought
-/// home when something on the host needs it, or a call whose encodings have other boundaries.
+/// The residuals of one communicator that lie in device memory. Each element of a state lies here or in the reference
+/// store, never in both. The first call that encodes an element on the device moves it there. It stays until something
+/// on the host needs it, or a call encodes ranges with other boundaries: then it moves back to the store ("home").
 ///
-/// Nothing is brought home while a call uses residuals of its tensor, so that nobody waits for work of a device that is
-/// not enqueued yet. Under the engine's lock.
+/// While a call uses residuals of a tensor, none of that tensor move home, so that nobody waits for device work that is
+/// not enqueued yet. Used under the engine's lock.
 class DeviceFeedback {
  public:
   explicit DeviceFeedback(ReferenceStore& references) : references_(references) {}
-  /// Returns when no copy uses its memory.
+  /// Waits for the copies that use its memory.
   ~DeviceFeedback();
   DeviceFeedback(const DeviceFeedback&) = delete;
   DeviceFeedback& operator=(const DeviceFeedback&) = delete;
 
-  /// What lies in the host's memory.
+  /// The store of the residuals that lie in the host's memory.
   [[nodiscard]] ReferenceStore& references() const { return references_; }
   [[nodiscard]] bool isEmpty() const { return held_.empty(); }
 
@@ -70,26 +71,27 @@ class DeviceFeedback {
   struct Beginner {
     const EdgePlan& plan; ///< Which steps run on the device.
     std::uint64_t tensor = 0;
-    void* stream = nullptr; ///< Null: it is a part of no stream.
-    std::size_t others = 0; ///< Calls under way that keep what they lose of the tensor.
+    void* stream = nullptr; ///< The caller's stream; null: the call is not a part of one.
+    std::size_t others = 0; ///< Other active calls with error feedback for this tensor.
     std::uint32_t fragments = 1;
   };
-  /// Residuals for a call's encodings, until close(). Null: not now, because a call that is under way and not before
-  /// this one in the same stream uses them, or elements must be brought home first. Errors: GOSS_ERR_RESOURCE where
-  /// memory is short; the device's. Nothing has changed then.
+  /// Lends the call the residuals of its encodings until close(). Null: ask again later, because an active call uses
+  /// them which does not precede this one in the same stream, or because elements must move home first. Errors:
+  /// GOSS_ERR_RESOURCE if memory is short, or the device's error; nothing has changed then.
   Result<std::shared_ptr<const DeviceResiduals>> open(DeviceStation& station, const Beginner& call,
                                                       std::span<const KeptEncoding> encodings);
-  /// The call has ended.
+  /// Ends the use of a tensor's residuals by a call to which open() lent them.
   void close(std::uint64_t tensor);
 
-  /// Whether these elements lie in the reference store. False: they are brought there as soon as no call uses them; ask
-  /// again. Errors: the device's, and as ReferenceStore::open().
+  /// Whether these elements lie in the reference store. False: they are on their way home, or will be when no call uses
+  /// them; ask again. Errors: the device's, and those of ReferenceStore::open().
   Result<bool> bringHome(const KeptRange& kept);
-  /// Whether all that is kept of `tensor`, or of every tensor (0), lies in the store; else as above.
+  /// Whether all elements of the states of `tensor`, or of every tensor (0), lie in the reference store. False, and
+  /// errors: as for one range.
   Result<bool> bringHome(std::uint64_t tensor);
 
  private:
-  /// A copy to the host.
+  /// A copy to the host that is under way.
   struct Return {
     BlockPool::Lease pinned;
     std::unique_ptr<DeviceEvent> done;
@@ -99,19 +101,20 @@ class DeviceFeedback {
     DeviceStation* station = nullptr;
     std::shared_ptr<BlockPool::Lease> block;
     float* data = nullptr;
-    std::unique_ptr<Return> returning; ///< Null: it stays.
+    std::unique_ptr<Return> returning; ///< Null: the elements stay on the device.
   };
   using Intervals = std::map<std::uint64_t, Held>; ///< By first element; intervals of a key do not overlap.
   struct Use {
     std::size_t calls = 0;
     void* stream = nullptr;
-    std::vector<std::uint32_t> phase_of; ///< EdgePlan's.
+    std::vector<std::uint32_t> phase_of; ///< EdgePlan::phase_of.
   };
 
   [[nodiscard]] bool mayBegin(const Beginner& call) const;
   [[nodiscard]] const Held* find(const KeptRange& kept) const;
   [[nodiscard]] bool overlaps(const KeptRange& kept) const;
-  /// Elements of encodings on the device that do not lie there; false: some lie elsewhere, or in another way.
+  /// Appends to `missing` the ranges that `station` encodes and that no device holds. False: another device holds some
+  /// of them, or a range with other boundaries.
   bool findMissing(const DeviceStation& station, std::span<const KeptEncoding> encodings,
                    std::vector<KeptRange>& missing) const;
   Status makeRoom(DeviceStation& station, std::span<const KeptRange> missing, DeviceResiduals& into);

@@ -25,7 +25,7 @@ struct EdgePlan {
   std::vector<bool> input_stays;                  ///< By chunk: no step on the host touches it.
   std::vector<bool> output_stays;                 ///< By chunk.
   std::vector<bool> payload_crosses;              ///< By payload slot: steps on the device use it.
-  std::vector<bool> is_brought;                   ///< By place in the schedule's slot pool: a payload from the host.
+  std::vector<bool> is_brought;                   ///< By index in the schedule's slot pool: a payload from the host.
 
   [[nodiscard]] bool isOnDevice(std::uint32_t step) const { return phase_of[step] != kHost; }
   [[nodiscard]] bool stays(Slot slot) const {

@@ -28,23 +28,23 @@ struct RunContext;
 /// One collective operation. Reusable: a persistent request, or ExecutionPool, binds and starts the same object again
 /// without allocating. Everything after construction happens under the engine's lock.
 ///
-/// A small collective may run on the board instead (boards/board_channel.h): then no step is run, and the engine polls
-/// the execution. Which of a rank's buffers lie on a device does not count, because the other ranks do not know it:
-/// such a rank writes on the board from pinned memory, to which and from which its buffers are copied.
+/// A small collective may run on boards instead (boards/board_channel.h): then the execution runs no step, and the
+/// engine polls it. Other ranks do not know which of this rank's buffers lie on a device, so a rank with device buffers
+/// takes part too: it copies them to pinned memory and uses the board from there.
 ///
-/// Where the ranks are threads of one process, and the buffers of all lie on one GPU, the schedule may run there
+/// If the ranks are threads of one process, and the buffers of all lie on one GPU, the schedule may run on that GPU
 /// (shared_call.h).
 ///
-/// Pipelining: the plan cuts the buffers into fragments that run the same schedule; at most `window` are in flight,
-/// each with scratch of its own.
+/// Pipelining: the plan cuts the buffers into fragments that run the same schedule. At most `window` fragments are in
+/// flight, each with scratch of its own.
 class Execution final : public Operation, public StreamOrdered {
  public:
-  /// The environment outlives it.
+  /// The environment outlives the execution.
   Execution(const RunEnvironment& environment, std::shared_ptr<const Plan> plan);
   ~Execution() override;
 
-  /// Resolves slots to addresses. Not while active. binding() becomes `binding`, which no other execution has, unless
-  /// the execution is bound to the same call already.
+  /// Resolves the schedule's slots to the call's buffers; must not be called while the execution is active. binding()
+  /// becomes `binding`, which no other execution has, unless the execution is already bound to an equal call.
   void bind(const Call& call, std::uint64_t binding);
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
@@ -52,13 +52,13 @@ class Execution final : public Operation, public StreamOrdered {
   [[nodiscard]] const Envelope* envelope() const override { return &envelope_; }
 
   [[nodiscard]] bool isBoundTo(const Call& call) const { return binding_ > 0 && call == bound_; }
-  /// Number of the last bind() that brought another call; 0: none.
+  /// The `binding` of the last bind() with another call than before; 0: there was none.
   [[nodiscard]] std::uint64_t binding() const { return binding_; }
-  /// Whether tryRunOnLoop() may be called where no other is queued on the board: the execution runs there, from buffers
-  /// of the host.
+  /// Whether tryRunOnLoop() may be called, if no other execution is queued on the board: this one runs there, and its
+  /// buffers lie in the host's memory.
   [[nodiscard]] bool mayRunAtOnce() const { return on_board_ && !call_.device.any(); }
-  /// Writes on the board and looks up to `looks` times for what the others write; may be called again. True: the
-  /// execution is done. False: startOnLoop() must follow, which goes on where this left off.
+  /// Writes this rank's contribution on its board and polls the other boards up to `looks` times; may be called again.
+  /// True: the execution is done. False: startOnLoop() must follow, and continues from here.
   [[nodiscard]] bool tryRunOnLoop(int looks) GOSS_ON_LOOP;
 
   [[nodiscard]] StreamOrdered* streamOrdered() override { return call_.device.ordered ? this : nullptr; }
@@ -99,29 +99,29 @@ class Execution final : public Operation, public StreamOrdered {
   std::shared_ptr<const Plan> plan_;
   std::vector<std::vector<std::uint32_t>> dependents_; ///< By step: steps that wait for it.
   Call bound_;                                         ///< As the caller gave it.
-  Call call_;                                          ///< The call with the plan's additions.
+  Call call_;                                          ///< The same with what the plan adds.
   Signature signature_;
   Envelope envelope_{}; ///< Encoded signature_.
   std::uint64_t binding_ = 0;
   bool on_board_ = false;
-  bool queued_ = false; ///< In the queue of the board channel.
+  bool queued_ = false; ///< Whether it is in the queue of the board channel.
   BoardCollective work_;
-  Passage passage_; ///< The way of a call on the board through pinned memory.
+  Passage passage_; ///< Copies device buffers to pinned memory and back, for calls on the board.
   std::unique_ptr<RunContext> context_;
   bool needs_staging_ = false;
-  /// Copy of the input: scaled (GOSS_PREMUL_SUM), or taken away from an in-place exchange.
+  /// A copy of the input: scaled (GOSS_PREMUL_SUM), or of an in-place exchange, which overwrites its input.
   std::vector<std::byte> staged_;
   CodecWork codec_;                        ///< Codecs of a compressed call.
-  EdgeCodec edge_;                         ///< What the device encodes and decodes of such a call.
-  std::size_t edge_bytes_ = 0;             ///< Device memory that its largest fragment takes.
-  CallResiduals residuals_;                ///< What steps on the device keep of their losses.
-  bool encodes_on_host_ = false;           ///< Its steps would run on the device, but for what they keep.
-  std::unique_ptr<SharedCall> shared_;     ///< Null: no call so far could share a device.
-  std::vector<std::unique_ptr<Run>> runs_; ///< Empty while it has run on the board alone.
-  std::uint32_t lanes_ = 0;                ///< Runs of this call: fragments in flight.
+  EdgeCodec edge_;                         ///< Codec steps that run on the device.
+  std::size_t edge_bytes_ = 0;             ///< Device memory for the largest fragment of edge_.
+  CallResiduals residuals_;                ///< Error feedback of steps that encode on the device.
+  bool encodes_on_host_ = false;           ///< Codec steps stay on the host only because of their residuals.
+  std::unique_ptr<SharedCall> shared_;     ///< Runs calls on a GPU that all ranks share; null: none yet.
+  std::vector<std::unique_ptr<Run>> runs_; ///< Empty until a call does not run on the board.
+  std::uint32_t lanes_ = 0;                ///< Number of runs of this call: its fragments in flight.
   /// By run, for device buffers: fragment f goes through stage f % lanes_.
   std::vector<std::unique_ptr<Stage>> stages_;
-  std::shared_ptr<StreamGate> gate_;           ///< Gate in the caller's stream while a call of a stream is active.
+  std::shared_ptr<StreamGate> gate_;           ///< Where the caller's stream waits for an active call.
   std::vector<std::uint32_t> fragment_of_run_; ///< By run, for device buffers: its fragment.
   std::uint32_t next_fragment_ = 0;
   std::uint32_t fragments_left_ = 0;

@@ -261,14 +261,14 @@ Run::SlotMemory Run::memoryOf(Slot slot) const {
 std::uint32_t Run::appendPieces(const Step& step) {
   std::uint32_t count = 0;
   for (std::uint32_t i = 0; i < step.targets.count; ++i) {
-    const SlotMemory& place = memory_of_[step.targets.first + i];
-    if (place.elems == 0) continue;
-    const std::size_t bytes = place.capacity;
-    if (count > 0 && static_cast<std::byte*>(pieces_.back().iov_base) + pieces_.back().iov_len == place.data) {
+    const SlotMemory& memory = memory_of_[step.targets.first + i];
+    if (memory.elems == 0) continue;
+    const std::size_t bytes = memory.capacity;
+    if (count > 0 && static_cast<std::byte*>(pieces_.back().iov_base) + pieces_.back().iov_len == memory.data) {
       pieces_.back().iov_len += bytes;
       continue;
     }
-    pieces_.push_back({place.data, bytes});
+    pieces_.push_back({memory.data, bytes});
     ++count;
   }
   return count;

@@ -75,11 +75,11 @@ Status Run::runCodec(std::uint32_t index) {
   }
   payload_views_.clear();
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
-    const SlotMemory& place = memory_of_[step.sources.first + i];
+    const SlotMemory& memory = memory_of_[step.sources.first + i];
     if (sources[i].space == Space::payload) {
-      payload_views_.emplace_back(place.data, payload_bytes_[sources[i].index]);
+      payload_views_.emplace_back(memory.data, payload_bytes_[sources[i].index]);
     } else {
-      job.base = place.data;
+      job.base = memory.data;
     }
   }
   job.payloads = payload_views_;

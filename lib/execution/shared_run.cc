@@ -55,7 +55,7 @@ struct SharedRun::Message {
   Out out;
   In in;
   std::vector<Piece> pieces; ///< Pieces of the sender.
-  iovec place{};             ///< The array in `pieces`, as a message.
+  iovec memory{};            ///< The array in `pieces`, as a message.
   bool is_read = false;      ///< The receiver's device has read them.
 };
 
@@ -208,7 +208,7 @@ Status SharedRun::post(std::uint32_t index) {
   if (Status status = environment_.mesh.linkStatus(message.out.peer); !status.isOk()) {
     if (step.kind == StepKind::send || status.scope() != ErrorScope::peer) return status;
   }
-  message.place = {message.pieces.data(), message.pieces.size() * sizeof(Piece)};
+  message.memory = {message.pieces.data(), message.pieces.size() * sizeof(Piece)};
   if (step.kind == StepKind::send) {
     const std::span<const Slot> slots = schedule().slotsOf(step.targets);
     std::transform(slots.begin(), slots.end(), message.pieces.begin(), [this](Slot slot) { return placeOf(slot); });
@@ -226,8 +226,8 @@ void SharedRun::postOut(std::uint32_t index) {
   const bool answers = step.kind != StepKind::send;
   message.out.tag = tagOf(step, answers);
   message.out.envelope = *context_.envelope;
-  message.out.pieces = answers ? std::span<const iovec>() : std::span<const iovec>(&message.place, 1);
-  message.out.bytes = answers ? 0 : message.place.iov_len;
+  message.out.pieces = answers ? std::span<const iovec>() : std::span<const iovec>(&message.memory, 1);
+  message.out.bytes = answers ? 0 : message.memory.iov_len;
   message.out.posted = true;
   if (!environment_.mesh.transport(message.out.peer)->send(message.out)) return;
   message.out.posted = false;
@@ -239,8 +239,8 @@ void SharedRun::postIn(std::uint32_t index) {
   Message& message = *messages_[index];
   const bool answers = step.kind == StepKind::send;
   message.in.tag = tagOf(step, answers);
-  message.in.pieces = answers ? std::span<const iovec>() : std::span<const iovec>(&message.place, 1);
-  message.in.capacity = answers ? 0 : message.place.iov_len;
+  message.in.pieces = answers ? std::span<const iovec>() : std::span<const iovec>(&message.memory, 1);
+  message.in.capacity = answers ? 0 : message.memory.iov_len;
   message.in.posted = true;
   environment_.mesh.transport(message.in.peer)->recv(message.in);
 }
@@ -318,7 +318,7 @@ Status SharedRun::checkPieces(std::uint32_t index) const {
   const Message& message = *messages_[index];
   const std::size_t element = context_.call->shape.element_bytes;
   std::size_t bytes = 0;
-  bool whole = message.in.came == message.place.iov_len;
+  bool whole = message.in.came == message.memory.iov_len;
   for (const Piece& piece : message.pieces) {
     bytes += piece.bytes;
     whole = whole && piece.bytes % element == 0;

@@ -35,7 +35,7 @@ class SharedRun {
   SharedRun(const SharedRun&) = delete;
   SharedRun& operator=(const SharedRun&) = delete;
 
-  /// Whether a rank can run its schedule so: all its slots have a place on the device.
+  /// Whether a rank can run its schedule so: all its slots have memory on the device.
   static bool serves(const Schedule& schedule, const Call& call);
 
   /// Lays the fragment out and gets device memory for its scratch slots. Errors: as BlockPool::lease().

@@ -54,12 +54,12 @@ void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, 
     use(schedule, step);
   payloads_.clear();
   payload_bytes_ = 0;
-  if (edge != nullptr) placePayloads(schedule, layout, *call.codecs, *edge);
-  place();
+  if (edge != nullptr) assignPayloads(schedule, layout, *call.codecs, *edge);
+  assign();
 }
 
-void StagedSlots::placePayloads(const Schedule& schedule, const schedule::Layout& layout, const CodecPair& codecs,
-                                const EdgePlan& edge) {
+void StagedSlots::assignPayloads(const Schedule& schedule, const schedule::Layout& layout, const CodecPair& codecs,
+                                 const EdgePlan& edge) {
   payloads_.assign(schedule.payload_like.size(), kNowhere);
   for (std::uint32_t i = 0; i < payloads_.size(); ++i) {
     if (!edge.payload_crosses[i]) continue;
@@ -102,7 +102,7 @@ void StagedSlots::layWhole(const Call& call, std::size_t input_bytes, std::size_
     auto* buffer = static_cast<std::byte*>(call.output);
     output_[0] = {.buffer = buffer, .bytes = output_bytes, .used = true, .is_written = true};
   }
-  place();
+  assign();
 }
 
 StagedSlots::Staged* StagedSlots::find(Slot slot) {
@@ -127,7 +127,7 @@ void StagedSlots::use(const Schedule& schedule, const Step& step) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (step.kind == StepKind::send) {
       read(targets[i]);
-    } else if (step.kind == StepKind::copy && isSamePlace(schedule.slotsOf(step.sources)[i], targets[i])) {
+    } else if (step.kind == StepKind::copy && isSameMemory(schedule.slotsOf(step.sources)[i], targets[i])) {
       find(targets[i])->is_here = true; // In place: the caller's buffer holds it already.
     } else {
       write(targets[i]);
@@ -135,19 +135,19 @@ void StagedSlots::use(const Schedule& schedule, const Step& step) {
   }
 }
 
-bool StagedSlots::isSamePlace(Slot input, Slot output) {
+bool StagedSlots::isSameMemory(Slot input, Slot output) {
   const Staged* from = find(input);
   const Staged* to = find(output);
   return from != nullptr && to != nullptr && input.space == Space::input && from->buffer == to->buffer;
 }
 
-void StagedSlots::place() {
+void StagedSlots::assign() {
   bytes_ = payload_bytes_;
-  place(output_);
-  place(input_);
+  assign(output_);
+  assign(input_);
 }
 
-void StagedSlots::place(std::vector<Staged>& slots) {
+void StagedSlots::assign(std::vector<Staged>& slots) {
   const std::byte* end = nullptr; // Of the slot before, in the caller's buffer.
   for (Staged& slot : slots) {
     if (!slot.used) continue;

@@ -59,12 +59,12 @@ class StagedSlots {
   void read(Slot slot);
   void write(Slot slot);
   /// Whether the caller's buffers are the same here.
-  [[nodiscard]] bool isSamePlace(Slot input, Slot output);
+  [[nodiscard]] bool isSameMemory(Slot input, Slot output);
   void use(const Schedule& schedule, const Step& step);
-  void place();
-  void place(std::vector<Staged>& slots);
-  void placePayloads(const Schedule& schedule, const schedule::Layout& layout, const CodecPair& codecs,
-                     const EdgePlan& edge);
+  void assign();
+  void assign(std::vector<Staged>& slots);
+  void assignPayloads(const Schedule& schedule, const schedule::Layout& layout, const CodecPair& codecs,
+                      const EdgePlan& edge);
   static void append(const Staged& slot, std::byte* memory, bool in, std::vector<CopyJob>& jobs);
 
   bool stages_input_ = false;

@@ -1,4 +1,4 @@
-/// Messages that no operation waits for: they outlive the one that sends them.
+/// Sends messages that no operation waits for: control messages, and those of windows.
 #ifndef GOSS_LIB_MESH_OUTBOX_H_
 #define GOSS_LIB_MESH_OUTBOX_H_
 
@@ -13,7 +13,8 @@
 
 namespace goss {
 
-/// Control messages, and what windows say to each other. Used under the engine's lock.
+/// Keeps each message until its transport has sent it, so that the operation that sends one may end before. Used under
+/// the engine's lock.
 class Outbox {
  public:
   struct Letter {
@@ -24,14 +25,15 @@ class Outbox {
   };
 
   Outbox();
-  /// Cancels what has not left; the transports must still exist.
+  /// Cancels the letters that have not left; the transports must still exist.
   ~Outbox();
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  /// Letters of a peer and tag leave in their order. The link must be ready, or prepared.
+  /// Sends `letter`. Letters to one peer with one tag leave in the order of the calls. The link must be ready, or
+  /// prepared.
   void sendOnLoop(Transport& transport, Letter letter) GOSS_ON_LOOP;
-  /// Frees what has left; called after the transports progressed.
+  /// Frees the letters that have left. The engine calls it after the transports progressed.
   void sweepOnLoop() GOSS_ON_LOOP;
   /// As sweepOnLoop(); returns whether all letters with `tag` have left, except those to the peers `except`.
   bool flushedOnLoop(Tag tag, const std::set<int>& except) GOSS_ON_LOOP;

@@ -19,22 +19,21 @@ namespace {
 using schedule::directShares;
 using schedule::Links;
 using schedule::pairShares;
-using schedule::Shape;
 using schedule::Simulation;
 
 /// On WAN links, payloads smaller than this are not fragmented, however large the message is.
 constexpr double kMinPayloadBytes = 32 << 10;
-/// Simulated steps of all trials for one question; candidates that are left when the budget is spent keep their
+/// Steps that the search may simulate for one question. Candidates whose turn comes when they are spent keep their
 /// simplest form.
 constexpr std::uint64_t kStepBudget = 400'000;
-/// Additional steps for candidates that cannot win, when the caller wants to see their prices.
+/// The same for Effort::thorough, which also tunes candidates that cannot win, because the caller wants to see their
+/// prices.
 constexpr std::uint64_t kThoroughStepBudget = 4'000'000;
-/// An estimated candidate (Pricer::isCostly()) is not simulated at all when the estimate is so many times the best
-/// price.
+/// A candidate is not simulated if its estimate, or its price by formula, is so many times the best price.
 constexpr double kFarOff = 1.25;
-/// Over links of two levels formulas price the candidates, and the search then simulates the most promising ones in up
-/// to kStepsOfNear steps, among up to kRanksOfNear ranks: to make the schedules of more takes longer than all formulas.
-/// A long call is worth more steps: kStepsASecond for each second that it takes, up to kMaxSeconds.
+/// Over links of two levels formulas price the candidates. Among up to kRanksOfNear ranks the search then simulates the
+/// most promising candidates, in kStepsOfNear steps at most; to build the schedules of more ranks would take longer
+/// than all formulas. A long call is worth more steps: kStepsASecond for each second that it takes, up to kMaxSeconds.
 constexpr std::uint64_t kStepsOfNear = 6'000;
 constexpr double kStepsASecond = 50'000;
 constexpr double kMaxSeconds = 2;
@@ -43,7 +42,7 @@ constexpr int kRanksOfNear = 256;
 /// The search for one question: tunes the candidates that a Pricer prices. Keeps the budget and the best price so far.
 class Search {
  public:
-  /// `structure`: that of the links.
+  /// `structure` is LinkStructure::of(links).
   Search(const Question& question, const Links& links, LinkStructure structure, Effort effort = Effort::choose,
          PriceMemo* memo = nullptr)
       : question_(question),
@@ -58,7 +57,7 @@ class Search {
       for (Candidate& variant : legalVariants(question_, *algorithm, links_, pricer_.byFormula()))
         variants.push_back(std::move(variant));
     }
-    if (pricer_.byFormula()) return formed(std::move(variants));
+    if (pricer_.byFormula()) return runByFormulas(std::move(variants));
     const std::vector<Outcome> outcomes = priceAll(variants);
     std::vector<Candidate> found;
     std::vector<std::size_t> pruned;
@@ -81,7 +80,7 @@ class Search {
   enum class Outcome : std::uint8_t { failed, priced, pruned };
 
   /// Prices all variants by formulas, and those without one by simulation.
-  std::vector<Candidate> formed(std::vector<Candidate> variants) {
+  std::vector<Candidate> runByFormulas(std::vector<Candidate> variants) {
     const ClosedForm closed = pricer_.formulas();
     double least_s = best_s_;
     std::vector<bool> priced;
@@ -99,8 +98,8 @@ class Search {
     return found;
   }
 
-  /// Simulates those that may be the cheapest, the most promising first, as far as that takes few steps for a call of
-  /// `call_s` seconds.
+  /// Simulates the candidates that may be the cheapest, the most promising first, until the next one would take more
+  /// steps than a call of `call_s` seconds is worth.
   void simulateNear(std::vector<Candidate>& found, double call_s) {
     const auto worth = static_cast<std::uint64_t>(kStepsASecond * std::min(call_s, kMaxSeconds));
     const std::uint64_t most = std::max(kStepsOfNear, worth);
@@ -118,7 +117,7 @@ class Search {
     }
   }
 
-  /// Prices what is cheap to simulate, then the others by their estimates, so that most of these are not simulated.
+  /// Simulates the variants of few steps, then those of the others whose estimates come near the best price.
   std::vector<Outcome> priceAll(std::vector<Candidate>& variants) {
     std::vector<Outcome> outcomes(variants.size(), Outcome::failed);
     const auto priceOne = [&](std::size_t i) {
@@ -172,14 +171,15 @@ class Search {
       keepIfWorthwhile(candidate, shared);
     tryFragments(candidate, schedules);
     tryWarmFragments(candidate, schedules);
-    // Shares for fragments whose halves overlap are better only when the vector is cut.
+    // Shares by which the halves of a fragment overlap are better only if the vector is cut into fragments.
     const bool direct = unequal && candidate.algorithm->name() == "direct";
     if (!direct || !takeShares(overlapped, schedule::overlappedShares(links_), schedules)) return;
     tryFragments(overlapped, schedules);
     keepIfWorthwhile(candidate, overlapped);
   }
 
-  /// Tunes the candidates that were left whole because no fragmentation could make them the best; it still cannot.
+  /// Tunes the candidates that hopeless() left whole, so that a caller who compares sees their best prices. None of
+  /// them becomes the cheapest.
   void refine(std::vector<Candidate>& found, const std::vector<std::size_t>& pruned) {
     best_s_ = std::numeric_limits<double>::infinity();
     budget_ = kThoroughStepBudget;
@@ -193,8 +193,9 @@ class Search {
     }
   }
 
-  /// Simulates whole what only its first blocks made the cheapest, until nothing is cheaper; thoroughly: all that can
-  /// be.
+  /// A candidate may be the cheapest only because its price was extrapolated from a pipeline's first blocks. Simulates
+  /// the cheapest one whole, and then the one that has become the cheapest, until that was simulated already.
+  /// Effort::thorough simulates all of them whole.
   void confirm(std::vector<Candidate>& found) {
     const auto confirmed = [&](Candidate& candidate) {
       return Pricer::isLongPipeline(candidate) && pricer_.simulateWhole(candidate);
@@ -205,8 +206,9 @@ class Search {
     }
   }
 
-  /// Whether no fragmentation can make the candidate the best. Where links differ, the blocks of a pipeline may take
-  /// other ways than the first, so that more blocks may need less of the busiest port.
+  /// Whether no fragmentation can make the candidate the best, because its busiest port alone takes longer than the
+  /// best candidate. Nobody knows that of a pipeline over unequal links: its other blocks may use other ports than the
+  /// first.
   [[nodiscard]] bool hopeless(const Candidate& candidate) {
     const bool ways_differ = candidate.algorithm->traits().pipelined && !pricer_.isUniform();
     const bool is = candidate.least_s > best_s_ && !ways_differ;
@@ -221,7 +223,7 @@ class Search {
     return goss::inParts(candidate, parts, question_, links_);
   }
 
-  /// From the number of blocks that the candidate has: doubles it while that gains, else halves it while that loses
+  /// Doubles the candidate's number of blocks while that gains. If it never did, halves the number while that loses
   /// little.
   void searchBlocks(Candidate& candidate) {
     const std::uint32_t first = candidate.blocks;
@@ -246,7 +248,7 @@ class Search {
     });
   }
 
-  /// The number of fragments above which payloads become too small.
+  /// The largest number of fragments whose payloads have kMinPayloadBytes, where that matters.
   [[nodiscard]] std::uint64_t mostFragments(const Candidate& candidate, const std::vector<Schedule>& schedules) const {
     if (!question_.compressed || !pricer_.far()) return kMaxFragments;
     const std::uint64_t largest = largestMessage(schedules, shapeFor(question_, candidate, size_));
@@ -267,7 +269,8 @@ class Search {
                  [&](std::uint32_t fragments) { return inFragments(candidate, fragments, schedules); });
   }
 
-  /// The candidate, priced; nothing when that cannot be the best, or the budget does not last for so many fragments.
+  /// The candidate in so many fragments, with its price. nullopt: it cannot be the best, or too few steps are left to
+  /// simulate it.
   std::optional<Candidate> inFragments(const Candidate& candidate, std::uint32_t fragments,
                                        const std::vector<Schedule>& schedules) {
     if (hopeless(candidate) || pricer_.spent() + kWindow * stepsOf(schedules) > budget_) return std::nullopt;
@@ -275,8 +278,9 @@ class Search {
     return pricer_.simulate(trial, schedules) ? std::optional(std::move(trial)) : std::nullopt;
   }
 
-  /// Rank c, or pair c, is to own share c; where an algorithm assigns chunks differently, the price shows it. False,
-  /// and the candidate is as before: there are no shares, or the algorithm takes none.
+  /// Gives share c of the vector to rank c, or pair c, and prices the candidate. (The price shows it if the algorithm
+  /// assigns chunks to other ranks.) False, with the candidate unchanged: `shares` is empty, the algorithm takes none,
+  /// or too few steps are left.
   bool takeShares(Candidate& candidate, std::vector<double> shares, const std::vector<Schedule>& schedules) {
     const bool takes =
         candidate.algorithm->traits().pairs_groups || schedules[0].chunk_count == static_cast<std::uint32_t>(size_);
@@ -295,7 +299,7 @@ class Search {
   const int size_;
   Pricer pricer_;
   std::uint64_t budget_ = kStepBudget;
-  bool pruned_ = false; ///< The current candidate was left whole as hopeless.
+  bool pruned_ = false; ///< hopeless() left the current candidate whole.
   double best_s_ = std::numeric_limits<double>::infinity();
 };
 
@@ -312,15 +316,11 @@ bool priceAgain(const Question& question, Candidate& candidate, const Links& lin
 }
 
 Result<double> priceOver(const Question& question, const Candidate& candidate, const Links& links) {
-  schedule::SimulationOptions options;
-  options.symmetry = symmetryOf(question, candidate, links, links.period());
-  const std::vector<Schedule> schedules = planAll(question, candidate, links, options.symmetry);
-  options.fragments = candidate.fragments;
-  options.window = candidate.window;
-  options.codec = question.codec;
+  const Symmetry symmetry = symmetryOf(question, candidate, links, links.period());
+  const std::vector<Schedule> schedules = planAll(question, candidate, links, symmetry);
   if (schedules.empty()) return Status::error(GOSS_ERR_UNSUPPORTED, "no legal schedule");
-  const Result<Simulation> result =
-      schedule::simulate(schedules, shapeFor(question, candidate, links.size()), links, options);
+  const Result<Simulation> result = schedule::simulate(schedules, shapeFor(question, candidate, links.size()), links,
+                                                       optionsFor(question, candidate, symmetry));
   if (!result.isOk()) return result.status();
   return result.value().finish_s;
 }

@@ -1,4 +1,4 @@
-/// What large transfers tell of the paths between ranks, and the prices that follow from it.
+/// Rates of the paths between ranks, observed in large transfers, and the link prices that follow from them.
 #ifndef GOSS_LIB_PLANNER_OBSERVED_LINKS_H_
 #define GOSS_LIB_PLANNER_OBSERVED_LINKS_H_
 
@@ -12,47 +12,48 @@
 
 namespace goss {
 
-/// Whether the paths among so many ranks, or hosts, are measured: two have only one, and of more than sixteen few could
-/// be measured alone, nor would a control message hold the rates of all.
+/// Whether the library measures the paths among so many ranks, or hosts. Two have only one path. Among more than
+/// sixteen few paths could be measured alone, and a control message could not hold the rates of all.
 constexpr bool areMeasured(int ranks) { return ranks >= 3 && ranks <= 16; }
 
 /// What one rank has sent to another while some calls ran.
 struct ObservedFlow {
-  std::uint64_t bytes = 0; ///< Acknowledged by the receiver's system.
-  double busy_s = 0;       ///< While bytes were sent or unacknowledged. 0: nothing is known.
+  std::uint64_t bytes = 0; ///< Bytes that the receiver's system has acknowledged.
+  double busy_s = 0;       ///< Seconds in which bytes were sent or unacknowledged; 0: unknown.
 };
 
-/// Rates of all paths of a communicator. A value; not thread-safe.
+/// The rates of all paths of a communicator. A value; not thread-safe.
 class ObservedLinks {
  public:
   explicit ObservedLinks(int size);
 
-  /// What all ranks have sent at about the same time: `flows` of rank 0 to all ranks, then of rank 1, and so on.
-  /// `before` has the latencies. Until age() the highest rate of a path counts, because a flow beside others gets less
-  /// of a line than alone.
+  /// Adds what all ranks have sent at about the same time: `flows` holds the flows of rank 0 to all ranks, then those
+  /// of rank 1, and so on. `before` has the latencies. A path keeps its highest rate until age(), because a flow gets
+  /// less of a line beside other flows than alone.
   void add(const std::vector<ObservedFlow>& flows, const schedule::Links& before);
-  /// What was observed so far is old: the next observation of a path or line replaces it.
+  /// Marks all rates as old: the next observation of a path or line replaces its rate, also by a lower one.
   void age();
 
-  /// Rates of paths and lines as bytes for other ranks, three digits each. Where latencies are alike, rates that differ
-  /// no more than those of connections that share a line are made equal, because the planner paces flows over equal
-  /// lines alone. Empty: not every path is known.
+  /// Encodes the rates of paths and lines for other ranks, three digits each. Where latencies are alike, rates become
+  /// equal that differ no more than those of connections which share a line, because the planner paces flows over equal
+  /// lines alone. Empty: the rate of some path is unknown.
   [[nodiscard]] std::string encode(const schedule::Links& before) const;
-  /// `before` with the rates that encode() returned. nullopt: the bytes are malformed or of another number of ranks.
+  /// Returns `before` with the rates that encode() wrote. nullopt: the bytes are malformed, or of another number of
+  /// ranks.
   static std::optional<schedule::Links> decode(std::string_view bytes, const schedule::Links& before);
 
  private:
-  /// A rate in bytes a second; 0: not known.
+  /// The rate of a path or line.
   struct Rate {
-    double bytes_per_s = 0;
+    double bytes_per_s = 0; ///< 0: unknown.
     bool old = false;
     void observe(double rate);
   };
 
   struct Rates {
-    std::vector<double> pairs; ///< As pairs_.
-    std::vector<double> ups;
-    std::vector<double> downs; ///< 0: no line, or it is not known; so is the one above.
+    std::vector<double> pairs; ///< By pair, in the order of pairs_.
+    std::vector<double> ups;   ///< By rank: its line to the others; 0: it has none, or the rate is unknown.
+    std::vector<double> downs; ///< By rank: its line from the others; 0: it has none, or the rate is unknown.
   };
 
   [[nodiscard]] static bool evenOut(Rates& rates, const schedule::Links& before);
@@ -67,9 +68,9 @@ class ObservedLinks {
   [[nodiscard]] Rates rates() const;
 
   int size_;
-  std::vector<Rate> pairs_;
-  std::vector<Rate> up_; ///< All paths out of a rank together, where several were busy; so is the next into it.
-  std::vector<Rate> down_;
+  std::vector<Rate> pairs_; ///< By sender, then by receiver.
+  std::vector<Rate> up_;    ///< By rank: all paths out of it together, while several were busy.
+  std::vector<Rate> down_;  ///< By rank: all paths into it together, while several were busy.
 };
 
 } // namespace goss

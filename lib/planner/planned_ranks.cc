@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "schedule/compress.h"
-#include "schedule/simulator.h"
 
 namespace goss {
 
@@ -75,6 +74,15 @@ std::vector<Schedule> planAll(const Question& question, const Candidate& candida
   }
   const bool same = !question.compressed || question.collective != Collective::allReduce;
   return same || !schedule::resultsDiverge(schedules) ? std::move(schedules) : std::vector<Schedule>();
+}
+
+schedule::SimulationOptions optionsFor(const Question& question, const Candidate& candidate, const Symmetry& symmetry) {
+  schedule::SimulationOptions options;
+  options.fragments = candidate.fragments;
+  options.window = candidate.window;
+  options.codec = question.codec;
+  options.symmetry = symmetry;
+  return options;
 }
 
 Links firstRanks(const Links& links, int size) {

@@ -9,6 +9,7 @@
 #include "planner/question.h"
 #include "schedule/layout.h"
 #include "schedule/links.h"
+#include "schedule/simulator.h"
 
 namespace goss {
 
@@ -20,6 +21,10 @@ namespace goss {
 /// would differ between ranks.
 [[nodiscard]] std::vector<Schedule> planAll(const Question& question, const Candidate& candidate,
                                             const schedule::Links& links, const Symmetry& symmetry = {});
+
+/// How the schedules of planAll() with this symmetry are simulated.
+[[nodiscard]] schedule::SimulationOptions optionsFor(const Question& question, const Candidate& candidate,
+                                                     const Symmetry& symmetry = {});
 
 /// Steps of all the schedules.
 [[nodiscard]] std::uint64_t stepsOf(const std::vector<Schedule>& schedules);

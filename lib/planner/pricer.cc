@@ -18,28 +18,33 @@ namespace {
 using schedule::Links;
 using schedule::Simulation;
 
-/// Losses that the model does not know, of WAN flows whose rate is unknown, as parts of the time that the bytes take.
-/// Flows that meet in front of a rank lose packets and slow down in turns; the slowest of them ends the collective. 4
-/// ranks at 500 Mbit/s and 50 ms one way, 64 MiB: with three partners at a time 2.3 s, and at 1 % of loss 3.8 s, with
-/// one partner each way 1.8 and 2.1 s, where 1.7 s are possible.
+/// The simulator knows no packet loss. Where the rate of a WAN path is unknown, Pricer adds this share of the time that
+/// the bytes of the busiest rank take: flows of several senders that meet in front of one rank lose packets and slow
+/// down in turns, and the slowest of them ends the collective. 4 ranks at 500 Mbit/s and 50 ms one way, 64 MiB: an
+/// exchange with three partners at a time took 2.3 s (at 1 % loss 3.8 s), one with one partner each way 1.8 s (2.1 s),
+/// where 1.7 s are possible.
 constexpr double kMeetingLoss = 0.25;
-/// With one partner each way a rank waits for its predecessor time and again, and congestion control takes the
-/// resulting rate for the path's. At 1000 Mbit/s and 50 ms 1.2 s, and with a loss of 1 % 2.8 s, where 0.9 are possible.
+/// Pricer adds this share where each rank sends to one partner only: the rank waits for its predecessor time and again,
+/// and congestion control takes the resulting rate for that of the path. At 1000 Mbit/s and 50 ms such an all-reduce
+/// took 1.2 s, and at 1 % loss 2.8 s, where 0.9 s are possible.
 constexpr double kHeldUpLoss = 0.12;
-/// Steps of all simulated ranks together that one simulation may have: where links repeat, and where each differs.
+/// One simulation may have this many steps, of all simulated ranks together, where links repeat.
 constexpr std::uint64_t kMaxStepsAlike = 8'000;
+/// One simulation may have this many steps, of all ranks together, where links do not repeat.
 constexpr std::uint64_t kMaxSteps = 40'000;
-/// Of a pipeline with more steps the first blocks are simulated; each of the others takes as long as the last of them.
+/// Of a pipeline with more steps Pricer simulates kFirstBlocks blocks; each other costs the mean of their second half.
 constexpr std::uint64_t kMaxPipelineSteps = 2'000;
 constexpr std::uint32_t kFirstBlocks = 8;
-/// Where ranks are interchangeable, a candidate of which more ranks than this must be simulated is estimated first,
-/// from the prices of so few ranks, or of more if their steps are few, and of a half and a quarter of them.
+/// Where ranks are interchangeable, Pricer estimates a candidate first if it would have to simulate more than
+/// kFewSimulated ranks of it. The estimate follows from the prices of that many ranks (or of more, up to
+/// kStepsForEstimate steps), and of a half and a quarter of them.
 constexpr std::size_t kFewSimulated = 16;
 constexpr std::uint32_t kStepsForEstimate = 600;
-/// Where one rank stands for all, the prices of more steps follow from so many ranks, a half and a quarter of them.
+/// Where one rank stands for all, a candidate of more than kMaxStepsOfOne steps gets its price from the prices of
+/// kRanksOfOne ranks, and of a half and a quarter of them.
 constexpr std::uint64_t kMaxStepsOfOne = 1'200;
 constexpr int kRanksOfOne = 128;
-/// Among more ranks that are interchangeable formulas take the place of simulations; among fewer they err more.
+/// Formulas replace simulations among more interchangeable ranks than this; among fewer they err more.
 constexpr int kSimulatedRanks = 8;
 
 } // namespace
@@ -51,9 +56,8 @@ Pricer::Pricer(const Question& question, const Links& links, LinkStructure struc
       memo_(question.compressed ? nullptr : memo),
       size_(links.size()),
       structure_(std::move(structure)),
-      period_(structure_.period),
-      uniform_(period_ == 1),
-      max_steps_(period_ < size_ ? kMaxStepsAlike : kMaxSteps) {}
+      uniform_(structure_.period == 1),
+      max_steps_(structure_.period < size_ ? kMaxStepsAlike : kMaxSteps) {}
 
 bool Pricer::isLongPipeline(const Candidate& candidate) {
   return candidate.extrapolated && candidate.blocks > kFirstBlocks;
@@ -84,7 +88,7 @@ std::size_t Pricer::simulatedRanks(const Candidate& candidate) const {
 
 bool Pricer::estimate(Candidate& candidate) {
   if (!candidate.algorithm->traits().pipelined) return extrapolate(candidate);
-  // The best number of blocks grows with the hops of the longest path, between the logarithm of the ranks and all.
+  // The best number of blocks grows with the hops of the longest path: at least log2(ranks), at most all ranks.
   Candidate few = candidate;
   Candidate many = candidate;
   few.blocks = blocksFor(std::bit_width(static_cast<unsigned>(size_)));
@@ -115,7 +119,7 @@ std::uint32_t Pricer::blocksFor(int hops) const {
 }
 
 Symmetry Pricer::symmetryOf(const Candidate& candidate) const {
-  return goss::symmetryOf(question_, candidate, links_, period_);
+  return goss::symmetryOf(question_, candidate, links_, structure_.period);
 }
 
 std::vector<Schedule> Pricer::planAll(const Candidate& candidate) const {
@@ -125,7 +129,7 @@ std::vector<Schedule> Pricer::planAll(const Candidate& candidate) const {
 std::uint64_t Pricer::expectedSteps(const Candidate& candidate) const {
   const auto steps = [&](const Candidate& one) { return stepsOfOne(question_, one, size_); };
   if (candidate.blocks <= 2 * kFirstBlocks) return steps(candidate) * simulatedRanks(candidate);
-  // Schedules of many blocks are not made to count their steps.
+  // To build the schedules of many blocks only to count their steps would take too long.
   Candidate few = candidate;
   few.blocks = kFirstBlocks;
   const std::uint64_t first = steps(few);
@@ -144,7 +148,7 @@ bool Pricer::priceBlocks(Candidate& candidate) {
   if (memo_ == nullptr || !candidate.order.empty() || !candidate.weights.empty()) return priceBlocksAnew(candidate);
   const PriceMemo::Key key(candidate.algorithm, size_, question_.root, candidate.group_size, candidate.blocks,
                            question_.bytes);
-  // A remembered price spends the steps of its simulation again, so that the choice does not depend on earlier calls.
+  // A remembered price counts the steps of its simulation again, so that the choice does not depend on earlier calls.
   if (const PriceMemo::Price* known = memo_->find(key)) {
     candidate = known->candidate;
     spent_ += known->steps;
@@ -190,7 +194,7 @@ bool Pricer::priceFirstBlocks(Candidate& candidate, std::uint32_t blocks) {
 
 bool Pricer::priceAmong(const Question& question, const Links& links, Candidate& candidate) {
   const bool same = &links == &links_;
-  // Which of many ranks that differ stand for all is not remembered.
+  // PriceMemo's key does not say which of many unlike ranks were simulated, so their prices are not remembered.
   PriceMemo* const memo = same || uniform_ ? memo_ : nullptr;
   Pricer pricer(question, links, same ? structure_ : LinkStructure::of(links), effort_, memo);
   const bool priced = pricer.priceBlocks(candidate);
@@ -205,11 +209,9 @@ bool Pricer::simulateWhole(Candidate& candidate) {
 }
 
 bool Pricer::simulate(Candidate& candidate, const std::vector<Schedule>& schedules) {
-  schedule::SimulationOptions options;
-  options.fragments = candidate.fragments;
-  options.window = candidate.window;
-  options.codec = question_.codec;
-  if (static_cast<int>(schedules.size()) < size_) options.symmetry = symmetryOf(candidate);
+  const bool is_subset = static_cast<int>(schedules.size()) < size_;
+  schedule::SimulationOptions options =
+      optionsFor(question_, candidate, is_subset ? symmetryOf(candidate) : Symmetry());
   const std::uint64_t steps = std::max<std::uint64_t>(1, stepsOf(schedules));
   options.detailed_fragments =
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>(max_steps_ / steps, 4, options.detailed_fragments));

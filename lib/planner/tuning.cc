@@ -22,8 +22,8 @@ constexpr int kVersion = 1;
 /// Bounds of a number, so that a damaged file cannot lead to nonsensical plans; every real network lies far inside of
 /// them.
 struct Range {
-  double least;
-  double most;
+  double min;
+  double max;
   const char* unit;
 };
 constexpr Range kSeconds{0, 100, "seconds"};
@@ -41,6 +41,11 @@ constexpr std::array kLinks{Link{transport_names::kLoopback, transport_names::kL
                             Link{transport_names::kTcp, transport_names::kTcp, &Tuning::tcp},
                             Link{transport_names::kTls, transport_names::kTls, &Tuning::tls},
                             Link{"network", "lan10g", &Tuning::network}};
+constexpr auto kNames = [] {
+  std::array<std::string_view, kLinks.size()> names;
+  std::transform(kLinks.begin(), kLinks.end(), names.begin(), [](const Link& link) { return link.name; });
+  return names;
+}();
 
 Status refuse(const std::string& key, const std::string& reason) {
   return Status::error(
@@ -50,8 +55,8 @@ Status refuse(const std::string& key, const std::string& reason) {
 
 Status readNumber(const Json& value, const std::string& key, const Range& range, double& into) {
   const double number = value.is_number() ? value.get<double>() : NAN;
-  if (!(number >= range.least && number <= range.most)) { // also false for NaN
-    return refuse(key, fmt::format("must be a number of {} from {:g} to {:g}", range.unit, range.least, range.most));
+  if (!(number >= range.min && number <= range.max)) { // also false for NaN
+    return refuse(key, fmt::format("must be a number of {} from {:g} to {:g}", range.unit, range.min, range.max));
   }
   into = number;
   return Status::ok();
@@ -92,7 +97,7 @@ Status readLinks(const Json& object, Tuning& tuning) {
   for (const auto& [name, value] : object.items()) {
     const auto is = [&wanted = name](const Link& link) { return link.name == wanted; };
     const auto* known = std::find_if(kLinks.begin(), kLinks.end(), is);
-    if (known == kLinks.end()) return refuse("links." + name, "is not one of loopback, shm, ucx, tcp, tls, network");
+    if (known == kLinks.end()) return refuse("links." + name, fmt::format("is not one of {}", fmt::join(kNames, ", ")));
     if (Status status = readLink(value, "links." + name, tuning.*known->price); !status.isOk()) return status;
   }
   return Status::ok();

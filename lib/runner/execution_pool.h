@@ -38,7 +38,7 @@ class ExecutionPool {
   /// gives it back by release().
   std::unique_ptr<Execution>* cached(const CallKey& key) GOSS_ON_LOOP;
   /// `call` has just ended; `key`: its plain arguments, all that it has. Its execution is kept for it alone until
-  /// another call takes its place, so that calls of one plan with different buffers do not bind it in turn.
+  /// another call takes its entry, so that calls of one plan with different buffers do not bind it in turn.
   void cache(const CallKey& key, const Call& call) GOSS_ON_LOOP;
 
   [[nodiscard]] const schedule::Links& links() const GOSS_ON_LOOP { return planner_.links(); }
@@ -51,7 +51,7 @@ class ExecutionPool {
     std::unique_ptr<Execution> idle; ///< Null: it is in use, or no call is cached here.
     std::uint64_t binding = 0;       ///< Binding of the execution that belongs here; 0: none does.
   };
-  /// A call has its place in one of kSets sets.
+  /// A call has its entry in one of kSets sets.
   static constexpr std::size_t kSets = 16;
   using Set = std::array<CachedCall, 2>;
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <new>
-#include <set>
 #include <utility>
 
 #include "base/median.h"
@@ -50,13 +49,6 @@ PlanKey keyOf(std::uint64_t bytes, std::string_view algorithm) {
   key.root = -1;
   key.algorithm = algorithm;
   return key;
-}
-
-bool areOnHostsOfTheirOwn(const schedule::Links& links) {
-  std::set<int> nodes;
-  for (int rank = 0; rank < links.size(); ++rank)
-    nodes.insert(links.nodeOf(rank));
-  return static_cast<int>(nodes.size()) == links.size();
 }
 
 bool areWithin(double one, double other, double factor) { return one <= factor * other && other <= factor * one; }
@@ -124,7 +116,7 @@ struct PlanTrials::Kind {
 PlanTrials::PlanTrials(const RunEnvironment& environment, const Peers& peers, const Rules& rules,
                        const schedule::Links& links)
     : environment_(environment), peers_(peers), rules_(rules), links_(1), observed_(1) {
-  rules_.wanted = rules.wanted && areMeasured(links.size()) && areOnHostsOfTheirOwn(links);
+  rules_.wanted = rules.wanted && static_cast<int>(links.firstOfNodes().size()) == links.size();
   if (!rules_.wanted) return; // The prices between all of many ranks would take their memory for nothing.
   links_ = links;
   observed_ = ObservedLinks(links.size());

@@ -1,4 +1,4 @@
-/// Compares plans of large all-reduces over wide-area links by what their calls take, and lets all ranks run the same.
+/// Compares plans of large all-reduces over wide-area links by how long their calls take. All ranks run the same plan.
 #ifndef GOSS_LIB_RUNNER_PLAN_TRIALS_H_
 #define GOSS_LIB_RUNNER_PLAN_TRIALS_H_
 
@@ -21,21 +21,22 @@
 
 namespace goss {
 
-/// Calls of equally many bytes are of one kind, and are numbered in the order in which they start, which is the same on
-/// all ranks. They run in stretches (trial_series.h). When its calls of a stretch have ended (all of them, or all but
-/// the last where nothing is compared), each rank reports to rank 0 what they took and what it sent to each rank
-/// meanwhile, as its system counts it. Rank 0 then decides the next stretch and tells all ranks. Only a call beyond the
-/// last stretch that this rank knows waits, and only its operation: starting it never blocks. Reports and decisions are
-/// control messages, which every rank handles also while its application computes.
+/// Calls of equally many bytes form a kind. Each rank numbers the calls of a kind in the order in which they start,
+/// which is the same on all ranks. The calls run in stretches, each with one plan (trial_series.h). When a rank's calls
+/// of a stretch have ended (all of them, or all but the last where nothing is compared), the rank reports to rank 0 how
+/// long they took, and what it sent to each rank meanwhile as its system counts it. Rank 0 then decides the next
+/// stretch and tells all ranks. The operation of a call beyond the last stretch that this rank knows waits for that
+/// decision; to start it never blocks. Reports and decisions are control messages, which a rank handles also while its
+/// application computes.
 ///
-/// Used under the engine's lock. Waiting operations end with the communicator.
+/// Used under the engine's lock. The end of the communicator ends operations that wait.
 class PlanTrials {
  public:
   /// Smaller vectors take about as long with any plan.
   static constexpr std::uint64_t kMinBytes = 1 << 20;
 
   struct Rules {
-    bool wanted = false; ///< Equal on all ranks: they are far apart, and nobody says how to plan.
+    bool wanted = false; ///< World::triesPlans(), equal on all ranks.
     const Catalogue& catalogue;
     const base::Log& log;
   };
@@ -44,42 +45,43 @@ class PlanTrials {
   struct Kind;
 
  public:
-  /// Where an operation stands. Stays where it is while the operation is active.
+  /// An operation's position among the calls of its kind. Its address must not change while the operation is active.
   struct Ticket {
     Operation* operation = nullptr;
     Kind* kind = nullptr;
-    std::uint64_t number = 0; ///< Among the operations of its kind.
-    // When its plan is known:
-    std::uint64_t stretch = 0;
-    std::uint32_t hash = 0;               ///< Hash of the stretch and its plan: ranks that differ must notice it.
+    std::uint64_t number = 0;             ///< Among the calls of its kind, from 0.
+    std::uint64_t stretch = 0;            ///< The stretch of its plan; set by planFor(), as are the members below.
+    std::uint32_t hash = 0;               ///< Hash of the stretch and its plan, by which ranks notice that they differ.
     std::shared_ptr<const Plan> replaced; ///< Later calls no longer run this plan, which others kept; null: none.
   };
 
-  /// `links` are the prices that the communicator begins with. Where they put several ranks on one host nothing is
-  /// compared: one direct exchange among all ranks would send far more between hosts than other plans. The rest
-  /// outlives it.
+  /// `links` are the prices that the communicator begins with. If they put several ranks on one host, nothing is
+  /// compared, because the direct exchange among all ranks by which rates are observed would send far more between
+  /// hosts than other plans. `environment`, `peers` and what `rules` refers to outlive this object.
   PlanTrials(const RunEnvironment& environment, const Peers& peers, const Rules& rules, const schedule::Links& links);
   ~PlanTrials();
 
   /// Whether the call runs as a TrialOperation. All ranks answer alike.
   [[nodiscard]] bool takes(const Call& call) const GOSS_ON_LOOP;
-  /// The operation of this ticket, a call that takes() accepts, of so many bytes, takes its number.
+  /// Numbers the operation of this ticket: a call of so many bytes that takes() accepts.
   void number(Ticket& ticket, std::uint64_t bytes) GOSS_ON_LOOP;
-  /// The plan of the operation; null: it is not decided yet, and the operation will be advanced when it is.
+  /// The plan of the operation. Null: rank 0 has not decided yet, and the engine will advance the operation when it
+  /// has.
   Result<std::shared_ptr<const Plan>> planFor(Ticket& ticket) GOSS_ON_LOOP;
-  /// An operation has ended with success.
+  /// Counts an operation that has ended with success after so many seconds.
   void ended(const Ticket& ticket, double seconds) GOSS_ON_LOOP;
-  /// Whether later calls of that kind will run `plan`, too, as far as is known.
+  /// Whether later calls of that kind will run `plan` too, as far as this rank knows.
   [[nodiscard]] bool keeps(const Ticket& ticket, const Plan& plan) const GOSS_ON_LOOP;
   /// The operation no longer waits for a plan.
   void forget(Ticket& ticket) GOSS_ON_LOOP;
   /// The ranks whose messages are missing before the plan of an operation is known.
   [[nodiscard]] std::vector<int> awaitedFor(const Ticket& ticket) const GOSS_ON_LOOP;
-  /// A report or decision has arrived from `rank`.
+  /// Handles a report or decision that has arrived from `rank`.
   void handle(int rank, const ControlMessage& message) GOSS_ON_LOOP;
-  /// What was compared and what runs, as goss_comm_trials says.
+  /// The text of goss_comm_trials: what was compared, and what runs.
   [[nodiscard]] std::string json() const GOSS_ON_LOOP;
-  /// Later calls are planned as others. To be called by all ranks after the same call, while no operation is active.
+  /// Later calls are planned without trials. To be called by all ranks after the same call, while no operation is
+  /// active.
   void stop() GOSS_ON_LOOP { rules_.wanted = false; }
 
  private:
@@ -108,10 +110,10 @@ class PlanTrials {
   const RunEnvironment& environment_;
   const Peers& peers_;
   Rules rules_;
-  schedule::Links links_; ///< That the communicator began with; without trials those of one rank.
+  schedule::Links links_; ///< As the constructor got them; without trials those of one rank.
   std::map<std::uint64_t, std::unique_ptr<Kind>> kinds_ GOSS_GUARDED;     ///< By bytes.
   std::map<std::string, std::unique_ptr<Planner>> planners_ GOSS_GUARDED; ///< By rates.
-  ObservedLinks observed_ GOSS_GUARDED;                                   ///< Rank 0's.
+  ObservedLinks observed_ GOSS_GUARDED;                                   ///< Filled on rank 0 alone.
   TrialRecord record_ GOSS_GUARDED;
 };
 

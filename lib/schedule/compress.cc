@@ -252,7 +252,7 @@ class Rewriter {
     return *valueOf(slot).base;
   }
 
-  /// Moves the slot's value to the slot's own place.
+  /// Moves the slot's value to the slot's own memory.
   void settle(Slot slot, Meaning meaning) {
     Value& value = valueOf(slot);
     const Slot own = ownSlot(slot);
@@ -281,12 +281,12 @@ class Rewriter {
     builder_.step(kind, -1, targets, sources, value.finishing);
   }
 
-  /// `place` is about to be overwritten with the value of `writer`: other slots that still use it get copies.
-  void protect(Slot writer, Slot place) {
+  /// `memory` is about to be overwritten with the value of `writer`: other slots that still use it get copies.
+  void protect(Slot writer, Slot memory) {
     const auto disturbed = [&](Slot slot) {
       if (slot == writer || last_read_[cells_.of(slot)] <= now_) return;
       Value& value = valueOf(slot);
-      if (value.base && sharesMemory(*value.base, place)) settle(slot, Meaning::part);
+      if (value.base && sharesMemory(*value.base, memory)) settle(slot, Meaning::part);
     };
     for (std::uint32_t c = 0; c < plain_.chunk_count; ++c) {
       disturbed(input(c));

@@ -1,5 +1,5 @@
-/// What each collective promises: where its data starts, which rank it delivers which chunk to, and whose contributions
-/// that chunk contains.
+/// What each collective promises: which chunks a rank's input holds at the beginning, which chunks of its output the
+/// collective writes, and whose contributions they contain.
 #ifndef GOSS_LIB_SCHEDULE_CONTRACT_H_
 #define GOSS_LIB_SCHEDULE_CONTRACT_H_
 
@@ -32,30 +32,32 @@ std::string_view nameOf(Collective collective);
 /// Whether chunk `chunk` is in this rank's input when the collective begins.
 bool startsInInput(const Role& role, std::uint32_t chunk);
 
-/// Whether chunk `chunk` of this rank's output must be written. Other chunks must not be touched.
+/// Whether the collective writes chunk `chunk` of this rank's output. It must not touch other chunks.
 bool delivers(const Role& role, std::uint32_t chunk);
 
-/// The ranks whose contributions a delivered chunk holds, each once. neighbor_all_reduce: the rank itself, and besides
-/// it neighbours with weights that the schedule names.
+/// The ranks whose contributions a delivered chunk contains, each once. For neighbor_all_reduce this is the rank
+/// itself; the schedule names the neighbours whose weighted contributions the chunk contains too.
 RankRange contributors(const Role& role, std::uint32_t chunk);
 
-/// Whether contributions are combined by the caller's operation, so that each output passes one finish.
+/// Whether the collective combines contributions by the caller's operation, and so finishes each output once (an
+/// average divides it).
 bool reduces(Collective collective);
 
 /// Whether the collective moves one block per rank (Partition::byRank) rather than one vector.
 bool movesBlocks(Collective collective);
 
-/// Whether a rank has a block of its own for each rank that it sends to.
+/// Whether a rank sends a block of its own to each receiver.
 bool exchangesBlocks(Collective collective);
 
-/// Whether one rank is its source or destination.
+/// Whether one rank, the root, is the source or the destination of all data.
 constexpr bool hasRoot(Collective collective) {
   return collective == Collective::reduce || collective == Collective::broadcast || collective == Collective::gather ||
          collective == Collective::scatter;
 }
 
-/// Whether a schedule must work when input c and output c are the same memory. Not so all_to_all: an exchange in one
-/// buffer needs a copy, which the executor makes of the input first; and neighbours' blocks, which have no such form.
+/// Whether a schedule must work if chunk c of the input and chunk c of the output are the same memory. That of an
+/// all_to_all need not, because the executor first copies the input of an exchange within one buffer. Those of
+/// neighbor_all_gather and neighbor_all_to_all need not, because the C ABI has no in-place form of them.
 bool allowsInPlace(Collective collective);
 
 } // namespace goss::schedule

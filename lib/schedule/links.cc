@@ -232,25 +232,26 @@ std::vector<int> Links::firstOfNodes() const {
 Links Links::withNodes(const Links& between) const {
   const std::vector<int> firsts = firstOfNodes();
   assert(between.size() == static_cast<int>(firsts.size()));
-  std::vector<int> place_of_node(nodes_.size(), 0);
-  for (std::size_t place = 0; place < firsts.size(); ++place)
-    place_of_node[static_cast<std::size_t>(nodeOf(firsts[place]))] = static_cast<int>(place);
-  const auto place_of = [&](int rank) { return place_of_node[static_cast<std::size_t>(nodeOf(rank))]; };
+  std::vector<int> stand_ins(nodes_.size(), 0); // By node: its rank in `between`.
+  for (std::size_t i = 0; i < firsts.size(); ++i)
+    stand_ins[static_cast<std::size_t>(nodeOf(firsts[i]))] = static_cast<int>(i);
+  const auto stand_in_of = [&](int rank) { return stand_ins[static_cast<std::size_t>(nodeOf(rank))]; };
   std::map<std::pair<std::size_t, int>, int> numbers;
   std::vector<int> kinds;
   std::vector<std::vector<int>> members(firsts.size());
   for (int rank = 0; rank < size(); ++rank) {
     const std::size_t kind = hasOnePrice() ? 0 : kind_of_rank_[static_cast<std::size_t>(rank)];
-    kinds.push_back(numbers.emplace(std::pair(kind, place_of(rank)), static_cast<int>(numbers.size())).first->second);
-    members[static_cast<std::size_t>(place_of(rank))].push_back(rank);
+    kinds.push_back(
+        numbers.emplace(std::pair(kind, stand_in_of(rank)), static_cast<int>(numbers.size())).first->second);
+    members[static_cast<std::size_t>(stand_in_of(rank))].push_back(rank);
   }
   const auto price_of = [&](int from, int to) {
-    return nodeOf(from) == nodeOf(to) ? price(from, to) : between.price(place_of(from), place_of(to));
+    return nodeOf(from) == nodeOf(to) ? price(from, to) : between.price(stand_in_of(from), stand_in_of(to));
   };
   Links result(size(), size() > 1 ? price_of(0, 1) : prices_[0], between.cpu());
   result.setPrices(kinds, price_of);
-  for (std::size_t place = 0; place < firsts.size(); ++place)
-    result.setNode(members[place], between.node(between.nodeOf(static_cast<int>(place))));
+  for (std::size_t i = 0; i < firsts.size(); ++i)
+    result.setNode(members[i], between.node(between.nodeOf(static_cast<int>(i))));
   return result;
 }
 

@@ -23,24 +23,25 @@ struct Message {
   std::uint32_t channel = 0;
 };
 
-/// The ordered pair of ranks, and the run of its messages in FIFO order.
+/// One direction between two ranks. Its messages, which are received in the order in which they are sent, are
+/// Program::messages[first] to [last - 1].
 struct Channel {
   int from = 0;
   int to = 0;
   int sender = 0;   ///< Index of the schedule of `from`.
   int receiver = 0; ///< Index of the schedule that stands for that of `to`.
   std::uint32_t first = 0;
-  std::uint32_t last = 0; ///< Index behind the last.
+  std::uint32_t last = 0;
 };
 
 /// The steps of all ranks in one numbering (flat step = first_step_of_rank + index), linked across ranks.
 struct Program {
-  std::vector<std::uint32_t> first_step; ///< By rank; the last entry is the total.
-  std::vector<int> schedule_of;          ///< By flat step, as are those below.
-  std::vector<const Step*> step;
-  std::vector<std::uint32_t> message_of; ///< kNone for local steps.
-  std::vector<std::uint32_t> dependency_count;
-  std::vector<std::uint32_t> first_successor; ///< By flat step; the last entry is the total.
+  std::vector<std::uint32_t> first_step;       ///< By rank; the last entry is the total.
+  std::vector<int> schedule_of;                ///< By flat step: index of its schedule.
+  std::vector<const Step*> step;               ///< By flat step.
+  std::vector<std::uint32_t> message_of;       ///< By flat step: index of its message; kNone for local steps.
+  std::vector<std::uint32_t> dependency_count; ///< By flat step.
+  std::vector<std::uint32_t> first_successor;  ///< By flat step; the last entry is the total.
   std::vector<std::uint32_t> successors;
   std::vector<Message> messages;
   std::vector<Channel> channels;
@@ -81,7 +82,7 @@ struct End {
   }
 };
 
-/// Which simulated rank stands for another, and whom that one sees.
+/// Where few ranks are simulated (Symmetry): which of them stands for another rank.
 class StandIns {
  public:
   StandIns(const Symmetry& symmetry, int size)
@@ -92,7 +93,7 @@ class StandIns {
 
   /// Index of the schedule that stands for that of `rank`.
   [[nodiscard]] int indexOf(int rank) const { return rank % period_ / local_; }
-  /// The rank from which the stand-in of `peer` gets what the simulated `rank` sends to `peer`.
+  /// The simulated `rank` sends to `peer`, whose stand-in receives that message from the rank that this returns.
   [[nodiscard]] int seenFrom(int rank, int peer) const {
     const int block = peer / period_;
     const int opposite = exclusive_or_ ? block : (blocks_ - block) % blocks_;
@@ -190,8 +191,8 @@ class Simulator {
         links_(links),
         options_(options),
         size_(schedules.size()),
-        whole_(links.size() == 2 && schedules[0].collective == Collective::broadcast &&
-               storesMessages(schedules[0], options.fragments)) {
+        gains_by_storing_(links.size() == 2 && schedules[0].collective == Collective::broadcast &&
+                          storesMessages(schedules[0], options.fragments)) {
     const std::uint32_t simulated = std::min(options.fragments, std::max<std::uint32_t>(options.detailed_fragments, 2));
     for (std::uint32_t f = 0; f < simulated; ++f)
       fragments_.push_back(newFragment(shape, f));
@@ -351,8 +352,9 @@ class Simulator {
       return cpu.reduce_bytes_per_s > 0 ? added * bytes / cpu.reduce_bytes_per_s : 0;
     }
     if (std::equal(targets.begin(), targets.end(), sources.begin(), sources.end())) return 0; // finish, in place
-    // A root whose copy would weigh as much as its message is taken to be in place, as MPI's are.
-    if (whole_ && storedGain(links_.price(0, 1), bytes) > 1) return 0;
+    // Beside so fast a message the root's copy from its input to its output would count. The price assumes one buffer
+    // for both, which MPI_Bcast has.
+    if (gains_by_storing_ && storedGain(links_.price(0, 1), bytes) > 1) return 0;
     return cpu.copy_bytes_per_s > 0 ? bytes / cpu.copy_bytes_per_s : 0;
   }
 
@@ -361,7 +363,7 @@ class Simulator {
     const std::span<const Slot> sources = schedule.slotsOf(step.sources);
     const auto payloads = static_cast<double>(
         std::count_if(sources.begin(), sources.end(), [](Slot slot) { return slot.space == Space::payload; }));
-    // There is no value before the payloads.
+    // Without a value to which it is added, the first payload is decoded.
     const bool begins = !sources.empty() && sources[0].space == Space::payload;
     const double set = (step.targets.count > 1 ? 1 : 0) + (begins ? 1 : 0);
     const double added = payloads - (begins ? 1 : 0);
@@ -384,7 +386,7 @@ class Simulator {
     for (std::uint32_t& next = fragment.next_of_channel[c]; next < channel.last; ++next) {
       const Message& message = program_.messages[next];
       if (fragment.waits_for[message.send] > 0) return;
-      // Zero means strictly together, so that callers can ask for the least model (both ends ready).
+      // With eager_bytes == 0 every message, also an empty one, waits until both ends are ready.
       const bool eager = eager_bytes > 0 && fragment.bytes[message.send] <= eager_bytes;
       if (!eager && fragment.waits_for[message.recv] > 0) return;
       push(time, What::enqueue, f, next);
@@ -430,9 +432,8 @@ class Simulator {
     const LinkPrice& price = links_.price(channel.from, channel.to);
     const bool crosses = crossesNodes(channel);
     const double bytes = fragments_[f].bytes[s];
-    // All messages of a block-moving collective are stored, whatever its plan, so only those of broadcasts are told
-    // apart.
-    const double flow_s = bytes / price.bandwidth_bytes_per_s / (whole_ ? storedGain(price, bytes) : 1);
+    // Only plans of broadcasts differ in this: every plan of a collective that moves blocks stores all its messages.
+    const double flow_s = bytes / price.bandwidth_bytes_per_s / (gains_by_storing_ ? storedGain(price, bytes) : 1);
     const Port up =
         portOf(channel.sender, crosses, links_.node(links_.nodeOf(channel.from)).up_bytes_per_s, bytes, flow_s);
     const Port down =
@@ -538,8 +539,8 @@ class Simulator {
     return busy.empty() ? 0 : *std::max_element(busy.begin(), busy.end());
   }
 
-  /// A lower bound: a port takes in nothing before its first message arrives. Extrapolation only knows how far apart
-  /// the simulated fragments ended, which may be less.
+  /// A lower bound of the time when the last message arrives: the first arrival at a port and the time that all bytes
+  /// occupy it. Extrapolation only knows how far apart the simulated fragments ended, which may be less.
   [[nodiscard]] double lastArrival() const {
     double last = 0;
     for (std::size_t port = 0; port < down_busy_.size(); ++port)
@@ -552,21 +553,22 @@ class Simulator {
   const Links& links_;
   SimulationOptions options_;
   std::size_t size_;
-  /// A broadcast that is not cut, between two ranks: among more, who copy at a time, the gain was not measured.
-  const bool whole_;
+  /// Whether messages have storedGain(): those of a broadcast in one piece between two ranks. Among more, which copy at
+  /// the same time, the gain was not measured.
+  const bool gains_by_storing_;
   std::vector<FragmentState> fragments_;
-  ChunkSizes sizes_;              ///< The sizes of the last fragment.
-  std::vector<double> up_free_;   ///< By port, as are the next: when it is free again.
-  std::vector<double> down_free_; ///< By port.
-  std::vector<double> cpu_free_;  ///< By rank.
-  std::vector<double> flow_free_; ///< By channel.
-  std::vector<double> flow_busy_; ///< By channel: seconds of use.
-  std::vector<double> up_busy_;   ///< By port: seconds of use; so is the next.
-  std::vector<double> down_busy_;
-  std::vector<double> down_first_; ///< Time of first use.
-  std::vector<double> cpu_busy_;
-  std::vector<SendQueue> queues_; ///< By rank: messages inside its node, messages to other nodes.
-  std::vector<bool> sending_;     ///< By queue.
+  ChunkSizes sizes_;               ///< The sizes of the last fragment.
+  std::vector<double> up_free_;    ///< By port: time when it can send again.
+  std::vector<double> down_free_;  ///< By port: time when it can receive again.
+  std::vector<double> cpu_free_;   ///< By rank: time when its processor is free again.
+  std::vector<double> flow_free_;  ///< By channel: time when its flow is free again.
+  std::vector<double> flow_busy_;  ///< By channel: seconds of use.
+  std::vector<double> up_busy_;    ///< By port: seconds of sending.
+  std::vector<double> down_busy_;  ///< By port: seconds of receiving.
+  std::vector<double> down_first_; ///< By port: time when it first receives.
+  std::vector<double> cpu_busy_;   ///< By rank: seconds of use of its processor.
+  std::vector<SendQueue> queues_;  ///< By rank: messages inside its node, messages to other nodes.
+  std::vector<bool> sending_;      ///< By queue.
   std::priority_queue<Event, std::vector<Event>, Later> events_;
   std::uint64_t next_sequence_ = 0;
   Simulation result_;

@@ -1,13 +1,13 @@
 /// Prices a schedule: runs the schedules of all ranks in virtual time over Links.
 ///
-/// The model. A message is sent when its send may run, the earlier messages of its channel were sent, and its receive
-/// may run or the message is small enough to be kept by the receiver (LinkPrice::eager_bytes). Messages of one rank
-/// leave one after the other, in program order where several wait, each holding the port for bytes / port bandwidth +
-/// overhead; the flows of a pair and the port of the receiver are first-come first-served. Steps that combine or copy
-/// bytes share the rank's one processor. Where ranks follow from one another (Symmetry), those of one block stand for
-/// all: what one of them sends to another block, it receives at that time from the opposite one; and so within the
-/// groups of a block. Not modelled: incast,
-/// oversubscribed switches, caches, more ranks than cores.
+/// The model. A message leaves when its send may run, the earlier messages of its channel have left, and either its
+/// receive may run or the receiver can keep it (it has at most LinkPrice::eager_bytes). Messages of one rank leave one
+/// after the other, in program order where several wait; each occupies the rank's port for bytes / port bandwidth +
+/// overhead. The flow of a pair of ranks, and the receiver's port, serve messages in the order in which they come.
+/// Steps that combine or copy bytes share the rank's one processor. If the schedules have a Symmetry, the ranks of one
+/// block stand for all: what such a rank sends to another block, it receives at the same time from the opposite block.
+/// The same holds within the groups of a block. Not modelled: incast, oversubscribed switches, caches, more ranks than
+/// cores.
 #ifndef GOSS_LIB_SCHEDULE_SIMULATOR_H_
 #define GOSS_LIB_SCHEDULE_SIMULATOR_H_
 
@@ -34,12 +34,12 @@ struct CodecPrice {
 struct SimulationOptions {
   std::uint32_t fragments = 1; ///< The buffer is cut into so many parts; each runs the whole schedule.
   std::uint32_t window = 1;    ///< Fragments in flight on a rank; > 0.
-  /// Only so many fragments are simulated; time and traffic of the others are extrapolated from the later half of
-  /// these. >= 2.
+  /// At most so many fragments are simulated (>= 2). Time and traffic of the others are extrapolated from the later
+  /// half of these.
   std::uint32_t detailed_fragments = 16;
   CodecPrice codec = {}; ///< Used by compressed schedules.
-  /// With a period only the schedules of the ranks() below are given. Links repeat after the period, or after a part of
-  /// it, and are equal within groups of `local` ranks.
+  /// If it has a period, simulate() gets only the schedules of ranksToSimulate(). Links then repeat after the period,
+  /// or after a part of it, and are equal within groups of `local` ranks.
   Symmetry symmetry = {};
 };
 
@@ -54,16 +54,15 @@ struct RankTraffic {
 
 struct Simulation {
   double finish_s = 0;
-  /// What the busiest port, flow or processor needs by itself: in however many fragments, it takes no less.
+  /// The time that the busiest port, flow or processor needs: a lower bound for any number of fragments.
   double least_s = 0;
   int critical_rank = 0;          ///< The rank that finishes last; the lowest of several.
-  std::vector<RankTraffic> ranks; ///< Those whose schedules are given.
+  std::vector<RankTraffic> ranks; ///< Of the ranks whose schedules simulate() got.
 };
 
-/// The schedules are those of ranksToSimulate(), of one collective and size == links.size(). Pure and deterministic:
+/// `schedules` are those of ranksToSimulate(), of one collective, with size == links.size(). Pure and deterministic:
 /// the same bits on every machine with IEEE doubles, so that ranks plan alike without communicating. O(m log m) for m
-/// steps. Errors: internal, when a send has no receive, or the schedules wait for each other in a circle; the text
-/// names where.
+/// steps. Errors: internal, if a send has no receive, or steps wait for each other in a circle; the text names where.
 Result<Simulation> simulate(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
                             const SimulationOptions& options = {});
 

@@ -216,7 +216,7 @@ void Execution::write(std::uint32_t id, Slot slot, std::uint32_t value) {
   if (!exchangesBlocks(schedule.collective)) {
     const std::uint32_t chunk = schedule.chunkLike(slot);
     if (symbols_[value].chunk != chunk) {
-      return fail(id, fmt::format("puts chunk {} into a place for chunk {}", symbols_[value].chunk, chunk));
+      return fail(id, fmt::format("puts chunk {} into a slot for chunk {}", symbols_[value].chunk, chunk));
     }
   }
   cells_[states_[id].rank][cell_maps_[states_[id].rank].of(slot)] = value;

@@ -362,7 +362,8 @@ std::string_view World::preferredAmongEquals() const {
 }
 
 bool World::triesPlans(const std::vector<int>& ranks) const {
-  return measuring_ == Measuring::trials && areWideApart(round_trips_, ranks);
+  return measuring_ == Measuring::trials && areMeasured(static_cast<int>(ranks.size())) &&
+         areWideApart(round_trips_, ranks);
 }
 
 bool World::measuresLinks() const {

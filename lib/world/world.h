@@ -63,8 +63,8 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
   /// The algorithm that the planner prefers where prices hardly differ; "": none.
   [[nodiscard]] std::string_view preferredAmongEquals() const;
-  /// Whether plans among `ranks` (world ranks) are compared by what calls take: some of them are wide apart, nobody has
-  /// named links or an algorithm, and all ranks allow it (GOSS_MEASURE). All ranks answer alike.
+  /// Whether plans among `ranks` (world ranks) are compared by what calls take: they are 3 to 16, some of them wide
+  /// apart, nobody has named links or an algorithm, and all ranks allow it (GOSS_MEASURE). All ranks answer alike.
   [[nodiscard]] bool triesPlans(const std::vector<int>& ranks) const;
   /// Whether the links between the hosts of all ranks are to be measured at the beginning (GOSS_MEASURE=links on all
   /// ranks): there are 3 to 16 hosts, some wide apart, and nobody has named links or an algorithm. All ranks answer

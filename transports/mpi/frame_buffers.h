@@ -1,4 +1,4 @@
-/// Memory that MPI reads or writes while a request is pending.
+/// Frames' memory, which MPI reads or writes while a request is pending.
 #ifndef GOSS_TRANSPORTS_MPI_FRAME_BUFFERS_H_
 #define GOSS_TRANSPORTS_MPI_FRAME_BUFFERS_H_
 
@@ -19,10 +19,11 @@ struct FrameBuffer {
   alignas(64) std::array<std::byte, kBytes> bytes; ///< Aligned, so that payloads can be reduced in place.
 };
 
-/// Memory of one direction of a link. Pages that no frame was long enough for are never touched.
+/// The memory of one direction of a link. Short frames leave the last pages of a buffer untouched, so that these take
+/// no physical memory.
 struct FrameBuffers {
-  std::array<FrameBuffer<kMaxFrameBytes>, 4> frames; ///< Frames that may be pending at a time.
-  FrameBuffer<FrameHeader::kBytes> extra;            ///< Sending: the buffer of the last frame.
+  std::array<FrameBuffer<kMaxFrameBytes>, 4> frames; ///< One for each frame that may be pending.
+  FrameBuffer<FrameHeader::kBytes> extra;            ///< A sender's last frame: goodbye, or broken.
 
   [[nodiscard]] bool isIdle() const {
     return extra.request == MPI_REQUEST_NULL && std::all_of(frames.begin(), frames.end(), [](const auto& buffer) {
@@ -31,8 +32,8 @@ struct FrameBuffers {
   }
 };
 
-/// Leaks the memory of requests that MPI does not complete: MPI may yet write into it for a peer that died or does not
-/// react.
+/// Leaks the buffers if MPI has not completed all their requests: MPI may still write into them for a peer that has
+/// died or does not react.
 struct FreeIfIdle {
   void operator()(FrameBuffers* buffers) const {
     if (buffers->isIdle()) delete buffers;

@@ -17,35 +17,35 @@
 
 namespace goss::transports::mpi {
 
-/// Bytes that a peer keeps of messages which have no receive, GOSS_UNEXPECTED_BYTES permitting.
+/// Bytes of messages without a posted receive that a peer keeps, if GOSS_UNEXPECTED_BYTES is not less.
 inline constexpr std::size_t kWindowBytes = 4u << 20;
 
-/// Cuts messages into frames, which are copied into buffers, because an MPI send cannot be taken back and a caller that
-/// cancels wants its buffer at once. Frames are sent by MPI's synchronous sends: a pending one was not received yet,
-/// and there are few of those, so that the next frame is never behind many.
+/// Cuts messages into frames and copies these into buffers of its own: an MPI send cannot be taken back, and a caller
+/// that cancels wants its buffer at once. It sends frames by MPI_Issend, so that a pending request is a frame which the
+/// peer has not received. Few frames are pending at a time, so that the next frame never waits behind many.
 ///
-/// One thread. post() without `now`, cancel(), tell(), onAnswer(), onReturned(), fail() and the const methods do not
-/// call MPI; only run() and fail() call operations back.
+/// One thread. These functions do not call MPI: post() without `now`, cancel(), tell(), onAnswer(), onReturned(),
+/// fail() and the const ones. Only run() and fail() call operations back.
 class Outbox final : public PartedOutbox {
  public:
-  /// `movements` counts frames; `owed` is credit that the peer has again, which the headers of messages carry. Both
-  /// outlive this object.
+  /// `movements` counts frames that were sent or received. `owed` is the credit that this rank has to return to the
+  /// peer; the headers of messages carry it. Both outlive this object.
   Outbox(int peer, std::size_t unexpected_limit, std::uint64_t& movements, FlowBytes& owed);
 
-  /// Says hello.
+  /// Sends the first frame, hello, over `comm`.
   void open(MPI_Comm comm, const std::array<std::byte, 16>& job);
   /// Returns whether a frame was sent or received, or an operation completed.
   bool run() {
     const bool any = reap();
     return PartedOutbox::run() || any;
   }
-  /// Why MPI refused to send; ok while it has not.
+  /// The error of the MPI call that failed to send; ok: none failed.
   [[nodiscard]] const Status& trouble() const { return trouble_; }
 
-  /// Sends the last frame, once: goodbye, or broken. Nothing may be sent after that frame.
+  /// Sends the last frame, goodbye or broken. To be called once; nothing may be sent afterwards.
   void end(FrameHeader::Kind kind);
   [[nodiscard]] bool hasEnded() const { return ended_; }
-  /// Looks for frames that were received; returns whether there was one.
+  /// Frees the buffers of frames that the peer has received. Returns whether there was one.
   bool reap();
   /// Whether the peer has received all frames.
   [[nodiscard]] bool isReceived() const { return !buffers_ || buffers_->isIdle(); }
@@ -61,7 +61,7 @@ class Outbox final : public PartedOutbox {
   void write(const ControlFrame& frame) override;
   void writeWhole(const SendOperation& operation) override;
   std::size_t writePart(const SendOperation& operation, PartedSend& send, bool first) override;
-  /// Sends a frame out of a free buffer; there is one.
+  /// Copies a frame into a free buffer, which there must be, and sends it.
   void send(const FrameHeader& header, PieceCursor* payload, std::size_t bytes);
   void start(MPI_Request& request, std::span<const std::byte> frame);
   /// Returns whether the request, if there is one, has completed.

@@ -10,12 +10,13 @@
 
 namespace goss::transports::shm {
 
-/// Short messages go whole, without credit, as long as the peer does not say that it is oversubscribed: credit would
-/// cost more than the rest of the path. Long ones are described, where the peer can read them and a slot is free, or go
-/// in parts. Messages that do not fit the ring wait here. One thread; only run() and fail() call back.
+/// Sends short messages whole and without credit, which would cost more than the rest of the path, as long as the peer
+/// does not say that it is oversubscribed. Of a long message it sends a description, if the peer can read the sender's
+/// memory and a slot for descriptions is free; else it sends the message in parts. Messages that do not fit the ring
+/// wait here. One thread; only run() and fail() call operations back.
 class Outbox final : public PartedOutbox {
  public:
-  /// Both outlive this object.
+  /// `writer` and `direct` outlive this object.
   Outbox(RingWriter& writer, DirectSender& direct) : writer_(writer), direct_(direct) {}
 
   void open(const Segment& segment) {

@@ -10,6 +10,7 @@
 #include "gossamer/shared_regions.h"
 #include "gossamer/short_messages.h"
 #include "gossamer/transport.h"
+#include "gossamer/transport_names.h"
 #include "platform/fd.h"
 #include "platform/listening_socket.h"
 #include "platform/poller.h"
@@ -34,7 +35,7 @@ class ShmTransport final : public Transport, private ShortMessages, private Shar
   explicit ShmTransport(const TransportContext& context);
   ~ShmTransport() override;
 
-  [[nodiscard]] std::string_view name() const override { return "shm"; }
+  [[nodiscard]] std::string_view name() const override { return transport_names::kShm; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "gossamer/relaying.h"
 #include "gossamer/transport.h"
+#include "gossamer/transport_names.h"
 #include "platform/poller.h"
 #include "platform/stream_filter.h"
 #include "platform/timer.h"
@@ -46,7 +47,9 @@ class TcpTransport final : public Transport, public Relaying {
   /// a silent peer while the link is being resumed, and for as long as the peer reads the bytes that this end keeps.
   ~TcpTransport() override;
 
-  [[nodiscard]] std::string_view name() const override { return make_security_ ? "tls" : "tcp"; }
+  [[nodiscard]] std::string_view name() const override {
+    return make_security_ ? transport_names::kTls : transport_names::kTcp;
+  }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;

@@ -5,6 +5,7 @@
 
 #include "collectives/catalogue.h"
 #include "planner/candidates.h"
+#include "planner/planned_ranks.h"
 #include "tests/support/quick.h"
 
 namespace goss {
@@ -85,10 +86,10 @@ double priceOfAllRanks(const Question& question, const Candidate& candidate, con
   std::vector<Schedule> schedules;
   for (int rank = 0; rank < links.size(); ++rank)
     schedules.push_back(scheduleFor(question, candidate, links, rank).schedule);
-  schedule::SimulationOptions options;
-  options.fragments = candidate.fragments;
-  options.window = candidate.window;
-  return schedule::simulate(schedules, shapeFor(question, candidate, links.size()), links, options).value().finish_s;
+  return schedule::simulate(schedules, shapeFor(question, candidate, links.size()), links,
+                            optionsFor(question, candidate))
+      .value()
+      .finish_s;
 }
 
 /// Nodes of `node` ranks over a slower network.
