@@ -14,7 +14,7 @@ std::shared_ptr<Pending> pendingFor(const char* function, const Found& found, co
                                     std::unique_ptr<Operation> operation) {
   auto pending = std::make_shared<Pending>();
   pending->function = function;
-  pending->home = found.communicator;
+  pending->owner = found.communicator;
   pending->communicator = on.communicator;
   pending->operation = std::move(operation);
   return pending;
@@ -27,7 +27,7 @@ int runBlocking(const char* function, const Found& found, Operation& operation) 
   operation.prepare();
   Outcome outcome;
   {
-    const Blocked here;
+    const BlockedCallGuard guard;
     outcome = operation.start(found.communicator->goss(), nullptr);
   }
   if (outcome.status == GOSS_SUCCESS) operation.finish();

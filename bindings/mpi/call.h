@@ -1,7 +1,8 @@
-/// How each of MPI's collectives begins: Gossamer where the plan has an operation, else MPI's own function.
+/// The bodies of MPI's collectives: each plans the call, and runs the plan's operation or, if it has none, MPI's own
+/// function.
 ///
-/// A builder makes the plan: Plan builder(const Communicator&, arguments...), with the arguments of the blocking
-/// function without its communicator. MPI's functions have the communicator behind them, then info and request.
+/// A builder makes the plan: Plan builder(const Communicator&, arguments...), with the arguments of MPI's blocking
+/// function but the communicator, which comes last there (in other forms before info and request).
 #ifndef GOSS_BINDINGS_MPI_CALL_H_
 #define GOSS_BINDINGS_MPI_CALL_H_
 
@@ -10,20 +11,20 @@
 // The persistent collectives of Open MPI 4. It wants mpi.h before it.
 #include <mpi-ext.h>
 
+#include "bindings/mpi/cached_calls.h"
 #include "bindings/mpi/communicator.h"
 #include "bindings/mpi/operation.h"
 #include "bindings/mpi/real.h"
-#include "bindings/mpi/repeated.h"
 #include "bindings/mpi/report.h"
 #include "bindings/mpi/requests.h"
 
 namespace goss::interposer {
 
-/// Runs the plan and returns what MPI's function shall return.
+/// Runs the operation and returns the result for MPI's function.
 int runBlocking(const char* function, const Found& found, Operation& operation);
 int runNonBlocking(const char* function, const Found& found, std::unique_ptr<Operation> operation,
                    MPI_Request* request);
-/// `duplicated` is the persistent operation's own.
+/// `duplicated` is the communicator of this persistent operation alone.
 int keepPersistent(const char* function, const Found& found, const Found& duplicated,
                    std::unique_ptr<Operation> operation, MPI_Request* request);
 
@@ -51,15 +52,15 @@ template <auto kBuilder, class Function, class... Arguments>
 int blocking(const Real<Function>& real, MPI_Comm comm, Arguments... arguments) {
   const Found found = find(comm, true);
   if (found.error != MPI_SUCCESS) return found.error;
-  if (Repeated<Arguments...>::isOver()) return planAndRun<kBuilder>(real, found, comm, arguments...);
-  thread_local Repeated<Arguments...> repeated;
-  if (Operation* same = repeated.find(found.communicator.get(), arguments...); same != nullptr)
+  if (CachedCalls<Arguments...>::isDestroyed()) return planAndRun<kBuilder>(real, found, comm, arguments...);
+  thread_local CachedCalls<Arguments...> cached;
+  if (Operation* same = cached.find(found.communicator.get(), arguments...); same != nullptr)
     return runBlocking(real.name(), found, *same);
-  const std::uint64_t age = repeated.age();
+  const std::uint64_t freed = cached.freedHandles();
   Plan plan = planOf<kBuilder>(found, arguments...);
   if (plan.operation == nullptr) return callMpi(real, plan, arguments..., comm);
   const int result = runBlocking(real.name(), found, *plan.operation);
-  repeated.keep(age, found.communicator.get(), std::move(plan.operation), arguments...);
+  cached.add(freed, found.communicator.get(), std::move(plan.operation), arguments...);
   return result;
 }
 

@@ -12,42 +12,42 @@ namespace goss::interposer {
 
 namespace {
 
-/// The longest that goss_config takes, for programs that expect MPI to wait for ever.
+/// The longest timeout that goss_config takes, for programs that expect MPI to wait for ever.
 constexpr std::int64_t kForeverMs = 1000000000000;
 
-/// A waiting rank spins this long, as MPI's do. By default Gossamer spins for less than some programs compute: then all
-/// ranks but the last slept, and had to be woken.
+/// A waiting rank spins this long, as MPI's ranks do. Gossamer's default is shorter than what some programs compute
+/// between collectives: then all ranks but the last would sleep, and would have to be woken.
 constexpr std::int32_t kSpinUs = 1000000;
 
 constexpr const char* kAlone = "one rank alone";
 
-/// All that may have to be closed at the end.
-struct Living {
+/// The communicators that MPI_Finalize may have to close.
+struct OpenCommunicators {
   std::mutex mutex;
-  std::atomic<bool> has_ended{false};
+  std::atomic<bool> are_closed{false};
   std::vector<std::weak_ptr<Communicator>> all;
 };
 
-Living& living() {
-  static Living& only = *new Living;
+OpenCommunicators& openCommunicators() {
+  static OpenCommunicators& only = *new OpenCommunicators;
   return only;
 }
 
 std::shared_ptr<Communicator> keep(MPI_Comm mpi, goss_comm_t goss) {
   auto made = std::make_shared<Communicator>(mpi, goss);
-  const std::lock_guard lock(living().mutex);
-  std::erase_if(living().all, [](const std::weak_ptr<Communicator>& each) { return each.expired(); });
-  living().all.push_back(made);
+  const std::lock_guard lock(openCommunicators().mutex);
+  std::erase_if(openCommunicators().all, [](const std::weak_ptr<Communicator>& each) { return each.expired(); });
+  openCommunicators().all.push_back(made);
   return made;
 }
 
-/// An attribute's value.
+/// The value of the attribute of an MPI communicator.
 struct Cached {
   std::shared_ptr<Communicator> communicator;
   std::string reason;
 };
 
-int forget(MPI_Comm, int, void* value, void*) {
+int deleteCached(MPI_Comm, int, void* value, void*) {
   freedCommunicators().add();
   auto* cached = static_cast<Cached*>(value);
   if (cached->communicator != nullptr) cached->communicator->setFreed();
@@ -58,7 +58,7 @@ int forget(MPI_Comm, int, void* value, void*) {
 int key() {
   static const int only = [] {
     int made = MPI_KEYVAL_INVALID;
-    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleteCached, &made, nullptr);
     return made;
   }();
   return only;
@@ -69,26 +69,26 @@ Found cache(MPI_Comm comm, std::shared_ptr<Communicator> communicator, const std
   return {std::move(communicator), reason, MPI_SUCCESS};
 }
 
-int allReduceMinimum(const int* mine, int* least, int count, MPI_Comm comm) {
+int allReduceMinimum(const int* mine, int* minimum, int count, MPI_Comm comm) {
   static const Real<decltype(MPI_Allreduce)> real("PMPI_Allreduce");
-  return real(mine, least, count, MPI_INT, MPI_MIN, comm);
+  return real(mine, minimum, count, MPI_INT, MPI_MIN, comm);
 }
 
-/// Collective over `comm`, on which each rank tried to get `goss`: keeps it if all have one.
+/// Collective over `comm`. Each rank has tried to make `goss`; all keep theirs if no rank has failed.
 Found agree(MPI_Comm comm, const Outcome& outcome, goss_comm_t goss) {
   std::shared_ptr<Communicator> made;
   if (outcome.status == GOSS_SUCCESS) made = keep(comm, goss);
   const int mine[2] = {static_cast<int>(outcome.status), made != nullptr && made->hasPlainNeighbors() ? 1 : 0};
-  int least[2] = {0, 0};
-  if (const int failed = allReduceMinimum(mine, least, 2, comm); failed != MPI_SUCCESS) return {nullptr, "", failed};
-  if (least[0] == GOSS_SUCCESS) {
-    made->serves_neighbors = least[1] == 1;
+  int minimum[2] = {0, 0};
+  if (const int failed = allReduceMinimum(mine, minimum, 2, comm); failed != MPI_SUCCESS) return {nullptr, "", failed};
+  if (minimum[0] == GOSS_SUCCESS) {
+    made->serves_neighbors = minimum[1] == 1;
     return cache(comm, made, "");
   }
-  if (least[0] == GOSS_ERR_RESOURCE && !settings().is_encrypted)
+  if (minimum[0] == GOSS_ERR_RESOURCE && !settings().is_encrypted)
     return cache(comm, nullptr, "Gossamer has no resources for another communicator");
   const std::string text = outcome.status != GOSS_SUCCESS ? outcome.text : "another rank could not set up Gossamer";
-  return {nullptr, "", raise(comm, static_cast<goss_status>(least[0]), text)};
+  return {nullptr, "", raise(comm, static_cast<goss_status>(minimum[0]), text)};
 }
 
 goss_status configOf(int rank, int ranks, goss_config& config) {
@@ -100,7 +100,7 @@ goss_status configOf(int rank, int ranks, goss_config& config) {
   return status;
 }
 
-/// Collective over `comm`: the ranks meet without a Gossamer communicator that they have in common.
+/// Collective over `comm`: makes a Gossamer communicator for ranks that have none in common.
 Found meet(MPI_Comm comm, int rank, int ranks) {
   static const Real<decltype(MPI_Bcast)> broadcast("PMPI_Bcast");
   goss_config config;
@@ -109,9 +109,10 @@ Found meet(MPI_Comm comm, int rank, int ranks) {
   Outcome outcome = outcomeOf(configOf(rank, ranks, config));
   if (outcome.status == GOSS_SUCCESS && rank == 0) outcome = outcomeOf(goss_unique_id_create_with(&config, &id));
   const int mine = outcome.status;
-  int least = 0;
-  if (const int failed = allReduceMinimum(&mine, &least, 1, comm); failed != MPI_SUCCESS) return {nullptr, "", failed};
-  if (least != GOSS_SUCCESS) {
+  int minimum = 0;
+  if (const int failed = allReduceMinimum(&mine, &minimum, 1, comm); failed != MPI_SUCCESS)
+    return {nullptr, "", failed};
+  if (minimum != GOSS_SUCCESS) {
     if (mine == GOSS_SUCCESS && rank == 0) goss_unique_id_destroy(&id);
     return agree(comm, outcome, nullptr);
   }
@@ -120,7 +121,7 @@ Found meet(MPI_Comm comm, int rank, int ranks) {
     return {nullptr, "", failed};
   config.unique_id = &id;
   {
-    const Blocked here;
+    const BlockedCallGuard guard;
     outcome = outcomeOf(goss_comm_create(&config, &goss));
   }
   if (outcome.status != GOSS_SUCCESS && rank == 0) goss_unique_id_destroy(&id);
@@ -140,8 +141,8 @@ Found make(MPI_Comm comm) {
   return meet(comm, rank, ranks);
 }
 
-/// Which part of the parent `made` is, and this rank's place in it.
-void placeIn(MPI_Comm parent, MPI_Comm made, int& color, int& rank) {
+/// The arguments of a split of `parent` that gives the ranks of `made`, in their order.
+void positionIn(MPI_Comm parent, MPI_Comm made, int& color, int& rank) {
   MPI_Group parents = MPI_GROUP_NULL;
   MPI_Group members = MPI_GROUP_NULL;
   PMPI_Comm_group(parent, &parents);
@@ -209,16 +210,16 @@ bool Communicator::hasPlainNeighbors() const {
   return has_topology_ && arePlain(sources_) && arePlain(destinations_);
 }
 
-Freed& freedCommunicators() {
-  static Freed only;
+FreedCounter& freedCommunicators() {
+  static FreedCounter only;
   return only;
 }
 
 Found find(MPI_Comm comm, bool may_make) {
   if (comm == MPI_COMM_NULL) return {nullptr, "no communicator", MPI_SUCCESS};
   // Functions of the program that MPI_Finalize calls may communicate.
-  if (living().has_ended) return {nullptr, "MPI_Finalize has begun", MPI_SUCCESS};
-  thread_local LastSeen<MPI_Comm, const Cached*> last;
+  if (openCommunicators().are_closed) return {nullptr, "MPI_Finalize has begun", MPI_SUCCESS};
+  thread_local LastLookup<MPI_Comm, const Cached*> last;
   if (const Cached* const* seen = last.find(comm, freedCommunicators()); seen != nullptr)
     return {(*seen)->communicator, (*seen)->reason, MPI_SUCCESS};
   const std::uint64_t freed = freedCommunicators().count();
@@ -240,11 +241,11 @@ int adopt(MPI_Comm parent, MPI_Comm made) {
   int rank = 0;
   int ranks = 0;
   if (made != MPI_COMM_NULL) PMPI_Comm_size(made, &ranks);
-  if (ranks > 1) placeIn(parent, made, color, rank);
+  if (ranks > 1) positionIn(parent, made, color, rank);
   goss_comm_t goss = nullptr;
   Outcome outcome;
   {
-    const Blocked here;
+    const BlockedCallGuard guard;
     outcome = outcomeOf(goss_comm_split(found.communicator->goss(), color, rank, &goss));
   }
   if (ranks == 1) cache(made, nullptr, kAlone);
@@ -255,30 +256,30 @@ Found duplicate(const std::shared_ptr<Communicator>& original) {
   goss_comm_t goss = nullptr;
   Outcome outcome;
   {
-    const Blocked here;
+    const BlockedCallGuard guard;
     outcome = outcomeOf(goss_comm_dup(original->goss(), &goss));
   }
   const int mine = outcome.status;
-  int least = 0;
-  if (const int failed = allReduceMinimum(&mine, &least, 1, original->mpi()); failed != MPI_SUCCESS)
+  int minimum = 0;
+  if (const int failed = allReduceMinimum(&mine, &minimum, 1, original->mpi()); failed != MPI_SUCCESS)
     return {nullptr, "", failed};
-  if (least == GOSS_SUCCESS) {
+  if (minimum == GOSS_SUCCESS) {
     auto made = keep(original->mpi(), goss);
     made->serves_neighbors = original->serves_neighbors;
     return {std::move(made), "", MPI_SUCCESS};
   }
   goss_comm_destroy(goss);
-  if (least == GOSS_ERR_RESOURCE && !settings().is_encrypted)
+  if (minimum == GOSS_ERR_RESOURCE && !settings().is_encrypted)
     return {nullptr, "Gossamer has no resources for another communicator", MPI_SUCCESS};
-  return {nullptr, "", raise(original->mpi(), static_cast<goss_status>(least), outcome.text)};
+  return {nullptr, "", raise(original->mpi(), static_cast<goss_status>(minimum), outcome.text)};
 }
 
 void closeAll() {
-  living().has_ended = true;
-  const std::lock_guard lock(living().mutex);
-  for (const std::weak_ptr<Communicator>& each : living().all)
+  openCommunicators().are_closed = true;
+  const std::lock_guard lock(openCommunicators().mutex);
+  for (const std::weak_ptr<Communicator>& each : openCommunicators().all)
     if (const auto communicator = each.lock()) communicator->close();
-  living().all.clear();
+  openCommunicators().all.clear();
 }
 
 } // namespace goss::interposer

@@ -1,9 +1,9 @@
 /// The Gossamer communicator of an MPI communicator, cached as its attribute.
 ///
-/// A collective goes to Gossamer on all ranks or on none, so whether there is a Gossamer communicator must be the same
-/// on all ranks at each call. It is made where all ranks of an MPI communicator pass in the same order among its
-/// collectives: in MPI_Init, in functions that make a communicator of one that has it, and else in the first blocking
-/// collective. Until then non-blocking collectives, which must not wait for other ranks, go to MPI.
+/// Gossamer serves a collective on all ranks or on none. So at each call either all ranks of the MPI communicator have
+/// a Gossamer communicator or none has. It is made in functions that are collective over the MPI communicator: in
+/// MPI_Init, in functions that make a communicator from one that has a Gossamer communicator, and else in the first
+/// blocking collective. Until then MPI serves non-blocking collectives, because they must not wait for other ranks.
 #ifndef GOSS_BINDINGS_MPI_COMMUNICATOR_H_
 #define GOSS_BINDINGS_MPI_COMMUNICATOR_H_
 
@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "bindings/mpi/last_seen.h"
+#include "bindings/mpi/last_lookup.h"
 #include "gossamer/gossamer.h"
 
 namespace goss::interposer {
 
-/// Destroyed with the last operation that uses it, or by closeAll.
+/// Lives as long as the MPI communicator and all operations that use it, or until closeAll().
 class Communicator {
  public:
   Communicator(MPI_Comm mpi, goss_comm_t goss);
@@ -31,17 +31,17 @@ class Communicator {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
 
-  /// Whose error handler is called; MPI_COMM_WORLD after MPI_Comm_free.
+  /// The communicator whose error handler gets failures; MPI_COMM_WORLD after MPI_Comm_free.
   MPI_Comm mpi() const { return is_freed_ ? MPI_COMM_WORLD : mpi_; }
   void setFreed() { is_freed_ = true; }
 
-  /// Ranks of the topology, with MPI_PROC_NULL where a grid ends.
+  /// The neighbours in the communicator's topology; MPI_PROC_NULL where a grid ends.
   const std::vector<int>& sources() const { return sources_; }
   const std::vector<int>& destinations() const { return destinations_; }
   /// Whether this rank has a topology whose lists of neighbours hold neither the rank itself nor any rank twice.
-  /// Gossamer matches no others.
+  /// Gossamer serves no others.
   bool hasPlainNeighbors() const;
-  /// Whether that holds for all ranks; set when they have agreed.
+  /// Whether hasPlainNeighbors() on all ranks; set when they have agreed.
   bool serves_neighbors = false;
 
   void close();
@@ -61,26 +61,27 @@ class Communicator {
 
 /// What find() returns: Gossamer's communicator of an MPI communicator, or why it has none.
 struct Found {
-  std::shared_ptr<Communicator> communicator; ///< Null: its collectives go to MPI.
-  std::string reason;                         ///< Why they do.
+  std::shared_ptr<Communicator> communicator; ///< Null: MPI serves the collectives.
+  std::string reason;                         ///< Why MPI serves them.
   int error = MPI_SUCCESS;                    ///< Error of setting it up; the error handler has been called.
 };
 
 /// The communicators that have been freed.
-Freed& freedCommunicators();
+FreedCounter& freedCommunicators();
 
-/// Makes one where there is none yet, if `may_make`: then collective over `comm`.
+/// The Gossamer communicator of `comm`. With `may_make` it makes one where there is none yet; the call is then
+/// collective over `comm`.
 Found find(MPI_Comm comm, bool may_make);
 
-/// Collective over `parent`, after a function made `made` (MPI_COMM_NULL on ranks that are not in it) of its ranks.
-/// Returns MPI_SUCCESS or what that function shall return.
+/// Makes the Gossamer communicator of `made`, which a function of MPI has just made of ranks of `parent` (MPI_COMM_NULL
+/// on the others). Collective over `parent`. Returns MPI_SUCCESS, or the error for that function.
 int adopt(MPI_Comm parent, MPI_Comm made);
 
-/// Collective over `original`: another of the same ranks, whose operations have an order of their own. Null: reason
-/// and error say why.
+/// Makes another communicator of the same ranks, whose operations have an order of their own. Collective over
+/// `original`.
 Found duplicate(const std::shared_ptr<Communicator>& original);
 
-/// Before MPI_Finalize. From then on all collectives go to MPI.
+/// Closes all communicators before MPI_Finalize. From then on MPI serves all collectives.
 void closeAll();
 
 } // namespace goss::interposer

@@ -1,8 +1,9 @@
 // MPI's functions that wait for requests, test, start and free them.
 //
-// MPI's own do the work. Before, persistent handles of Gossamer's are replaced by what stands for them (the generalized
-// request of the last start, or MPI_REQUEST_NULL while inactive, which MPI treats alike). After, they are put back, and
-// failures of Gossamer's reach the error handler of their communicator, which MPI does not know for such requests.
+// MPI's own functions do the work. Before the call, each handle of a persistent operation of Gossamer is replaced by
+// the generalized request of its last start (or by MPI_REQUEST_NULL while it is inactive, which MPI treats alike).
+// After the call, the handle is put back, and a failure of the operation is passed to the error handler of its
+// communicator, which MPI does not know for such requests.
 #include <mpi.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace goss::interposer {
 
 namespace {
 
-/// The requests of one call.
+/// The requests of one call, some of which are replaced while MPI's function runs.
 class Replaced {
  public:
   Replaced(int count, MPI_Request* requests) : requests_(requests) {
@@ -29,11 +30,11 @@ class Replaced {
         handles_[static_cast<std::size_t>(each.index)] = each.pending->active;
   }
 
-  /// For MPI's function.
+  /// The handles for MPI's function.
   MPI_Request* handles() { return handles_.empty() ? requests_ : handles_.data(); }
 
-  /// Afterwards: gives the program its handles back. Returns the first failure of an operation of Gossamer's that
-  /// completed, or null.
+  /// Gives the program its handles back after MPI's function. Returns the first operation of Gossamer that has failed,
+  /// or null.
   Pending* putBack() {
     if (handles_.empty()) return nullptr;
     Pending* failed = nullptr;
@@ -51,24 +52,24 @@ class Replaced {
     return failed;
   }
 
-  /// For functions of one request: after MPI's function returned `result`.
+  /// For functions of one request, after MPI's function returned `result`: returns the result for the program.
   int finish(int result) {
     const Pending* failed = putBack();
     if (failed == nullptr || result != MPI_SUCCESS) return result;
-    return raise(failed->home->mpi(), failed->outcome.status, failed->outcome.text);
+    return raise(failed->owner->mpi(), failed->outcome.status, failed->outcome.text);
   }
 
-  /// For functions of many: `indices` (null: all requests have a status) are those that have one of the `count`.
+  /// For functions of many requests: status i of `count` is that of request indices[i], or i where `indices` is null.
   int finish(int result, int count, const int* indices, MPI_Status* statuses) {
     const Pending* failed = putBack();
     if (failed == nullptr || (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS)) return result;
-    for (int slot = 0; slot < count && statuses != MPI_STATUSES_IGNORE; ++slot) {
-      if (result == MPI_SUCCESS) statuses[slot].MPI_ERROR = MPI_SUCCESS;
+    for (int i = 0; i < count && statuses != MPI_STATUSES_IGNORE; ++i) {
+      if (result == MPI_SUCCESS) statuses[i].MPI_ERROR = MPI_SUCCESS;
       for (const Failure& each : failures_)
-        if (each.index == (indices == nullptr ? slot : indices[slot]))
-          statuses[slot].MPI_ERROR = codeOf(each.pending->outcome.status, each.pending->outcome.text);
+        if (each.index == (indices == nullptr ? i : indices[i]))
+          statuses[i].MPI_ERROR = codeOf(each.pending->outcome.status, each.pending->outcome.text);
     }
-    return raise(failed->home->mpi(), MPI_ERR_IN_STATUS, failed->outcome.text);
+    return raise(failed->owner->mpi(), MPI_ERR_IN_STATUS, failed->outcome.text);
   }
 
  private:
@@ -160,10 +161,10 @@ int MPI_Start(MPI_Request* request) {
   if (pending == nullptr) return real(request);
   if (pending->persistent == MPI_REQUEST_NULL || pending->active != MPI_REQUEST_NULL) {
     const char* text = "MPI_Start: the request is not an inactive persistent one";
-    return raise(pending->home->mpi(), MPI_ERR_REQUEST, text);
+    return raise(pending->owner->mpi(), MPI_ERR_REQUEST, text);
   }
   const Outcome outcome = start(pending);
-  return outcome.status == GOSS_SUCCESS ? MPI_SUCCESS : raise(pending->home->mpi(), outcome.status, outcome.text);
+  return outcome.status == GOSS_SUCCESS ? MPI_SUCCESS : raise(pending->owner->mpi(), outcome.status, outcome.text);
 }
 
 int MPI_Startall(int count, MPI_Request requests[]) {
@@ -180,7 +181,7 @@ int MPI_Request_free(MPI_Request* request) {
       request == nullptr || hasNoRequests() || *request == MPI_REQUEST_NULL ? nullptr : pendingOf(*request);
   if (pending == nullptr || pending->persistent == MPI_REQUEST_NULL) return real(request);
   // A started operation goes on to its end; MPI frees its generalized request then, which `active` tells until then.
-  forget(pending);
+  removePersistent(pending);
   if (MPI_Request active = pending->active; active != MPI_REQUEST_NULL) real(&active);
   return real(request);
 }

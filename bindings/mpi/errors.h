@@ -1,4 +1,4 @@
-/// Gossamer's errors as MPI's.
+/// Turns Gossamer's errors into MPI's.
 #ifndef GOSS_BINDINGS_MPI_ERRORS_H_
 #define GOSS_BINDINGS_MPI_ERRORS_H_
 
@@ -10,8 +10,8 @@
 
 namespace goss::interposer {
 
-/// An error code of MPI: its class is MPI_ERR_OTHER or a nearer one, MPI_Error_string gives the beginning of the last
-/// text of that status.
+/// An error code of MPI for this status: of class MPI_ERR_OTHER or a more specific one. MPI_Error_string() returns the
+/// beginning of the last text with that status.
 int codeOf(goss_status status, const std::string& text);
 
 /// Calls the error handler of `comm` and returns the code. Before MPI_ERRORS_ARE_FATAL ends the job the whole text is

@@ -1,5 +1,5 @@
-// Collectives that move blocks of one length. MPI requires equal type signatures, not equal types, so only the number
-// of bytes is the same on all ranks: all of them go to Gossamer, as bytes.
+// Collectives that move blocks of one length. MPI requires equal type signatures, not equal types, so that only the
+// number of bytes is the same on all ranks. Gossamer serves all of these collectives, and sees bytes.
 #include <mpi.h>
 
 #include "bindings/mpi/call.h"
@@ -24,7 +24,7 @@ Plan broadcast(const Communicator& on, void* buffer, int count, MPI_Datatype typ
   if (!isBlock(count, type) || root < 0 || root >= on.ranks()) return refused(kInvalid);
   auto made = std::make_unique<Operation>();
   const Block whole = block(buffer, count, type);
-  // The root's buffer is in and out for Gossamer, but nothing new for the program: it is only read.
+  // Gossamer reads and writes the root's buffer, but does not change it: MPI's root only sends it.
   void* const at = on.rank() == root ? const_cast<void*>(made->input(whole)) : made->output(whole);
   return planned(std::move(made), [=, bytes = bytesOf(whole)](goss_comm_t comm, goss_request_t* request) {
     return goss_broadcast(comm, at, at, bytes, GOSS_UINT8, root, nullptr, request);
@@ -38,7 +38,7 @@ Block blocksOf(const Communicator& on, const void* at, int count, MPI_Datatype t
   return all;
 }
 
-/// Where in `all` Gossamer finds this rank's block: given by the program, or in place among the results.
+/// The memory where Gossamer reads this rank's block: `send`, or its part of the result `all` if the call is in place.
 const void* contribution(const Communicator& on, Operation& made, const void* send, int count, MPI_Datatype type,
                          void* all, const void* recv, int recv_count, MPI_Datatype recv_type) {
   if (send != MPI_IN_PLACE) return made.input(block(send, count, type));

@@ -1,5 +1,5 @@
-// Collectives among the neighbours of a topology, as bytes. All ranks agreed when the communicator was made whether
-// Gossamer serves the topology.
+// Collectives among the neighbours of a topology; Gossamer sees bytes. When the communicator was made, all ranks agreed
+// whether Gossamer serves the topology.
 #include <mpi.h>
 
 #include "bindings/mpi/call.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kTopology = "no topology, or one with a rank that is its own neighbour or another's twice";
 
-/// `blocks(i)` is that of neighbour i.
+/// The parts of all neighbours; blocks(i) is the block of neighbour i.
 template <class Blocks>
 std::vector<Part> partsOf(const std::vector<int>& neighbors, const Blocks& blocks) {
   std::vector<Part> parts;
@@ -25,7 +25,7 @@ Plan amongNeighbors(const Communicator& on, const Sends& sends, const Recvs& rec
   return exchange(std::make_unique<Operation>(), partsOf(on.destinations(), sends), partsOf(on.sources(), recvs));
 }
 
-/// Equal blocks, one behind the other.
+/// Blocks of equal counts, one behind the other.
 auto row(const void* base, int count, MPI_Datatype type) {
   return [=](std::size_t i) { return block(base, static_cast<MPI_Aint>(i) * count, count, type); };
 }

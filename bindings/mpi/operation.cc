@@ -11,14 +11,14 @@ namespace goss::interposer {
 namespace {
 
 /// MPI counts bytes of packed data in an int.
-constexpr std::size_t kLongestPacked = INT_MAX / 2;
+constexpr std::size_t kMaxPackedBytes = INT_MAX / 2;
 
 /// Longer blocks are packed in parts of whole elements.
 template <class Part>
 void inParts(const Block& block, const Part& part) {
   const TypeFacts facts = factsOf(block.type);
   if (facts.bytes == 0) return;
-  const std::size_t most = std::max<std::size_t>(1, kLongestPacked / facts.bytes);
+  const std::size_t most = std::max<std::size_t>(1, kMaxPackedBytes / facts.bytes);
   for (std::size_t done = 0; done < block.count; done += most) {
     const std::size_t count = std::min(most, block.count - done);
     part(static_cast<std::byte*>(block.at) + static_cast<MPI_Aint>(done) * facts.extent, done * facts.bytes,
@@ -116,7 +116,7 @@ Operation::~Operation() {
 
 Block Operation::kept(const Block& block) {
   if (bytesOf(block) == 0 || factsOf(block.type).is_contiguous) return {block.at, bytesOf(block), MPI_BYTE};
-  if (factsOf(block.type).bytes > kLongestPacked)
+  if (factsOf(block.type).bytes > kMaxPackedBytes)
     refusal_ =
         "one element of a derived type has more than 1 GiB with gaps in it; use a shorter type and a higher count";
   // Unlike a duplicate, it calls no attribute function of the program's.

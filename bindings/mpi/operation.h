@@ -56,7 +56,7 @@ class Operation {
   void* output(const Block& block, std::size_t alignment = 1);
   void* inOut(const Block& block, std::size_t alignment = 1);
   /// Memory of the block's length for a result that Gossamer writes and nobody reads.
-  void* dropped(const Block& block) { return scratch(bytesOf(block)); }
+  void* discarded(const Block& block) { return scratch(bytesOf(block)); }
   /// As input(), but always a packed copy: for calls whose result overwrites what they read.
   const void* copyOf(const Block& block);
 
@@ -78,7 +78,7 @@ class Operation {
   void setPost(std::function<goss_status(goss_comm_t, goss_request_t*)> post) { post_ = std::move(post); }
 
   /// Whether the operation uses the program's buffers only directly, so that it can be started again with them.
-  bool isPlain() const {
+  bool isRepeatable() const {
     return before_.empty() && after_.empty() && scratch_.empty() && types_.empty() && refusal_ == nullptr;
   }
 

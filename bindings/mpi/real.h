@@ -1,7 +1,8 @@
-/// MPI's own functions behind ours.
+/// Calls MPI's own functions.
 ///
-/// The library defines MPI_X and PMPI_X, because Open MPI's Fortran functions call PMPI_X. So MPI's own is the next one
-/// that the dynamic linker finds. Functions that are not redefined here are called as PMPI_X.
+/// This library defines MPI_X and PMPI_X, because Open MPI's Fortran functions call PMPI_X. So MPI's own function is
+/// the next PMPI_X that the dynamic linker finds. A function that this library does not define is called as PMPI_X
+/// directly.
 #ifndef GOSS_BINDINGS_MPI_REAL_H_
 #define GOSS_BINDINGS_MPI_REAL_H_
 
@@ -27,7 +28,7 @@ class Real {
     return function_(arguments...);
   }
 
-  /// As the program calls it.
+  /// The name by which the program calls it: MPI_X.
   const char* name() const { return name_ + 1; }
 
  private:

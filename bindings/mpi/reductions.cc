@@ -1,4 +1,5 @@
-// Reductions. MPI requires type, operation and count to be the same on all ranks: so is the decision.
+// Reductions. MPI requires type, operation and count to be the same on all ranks, so that all ranks decide alike
+// whether Gossamer serves the call.
 #include <mpi.h>
 
 #include <algorithm>
@@ -14,9 +15,9 @@ namespace goss::interposer {
 
 namespace {
 
-constexpr const char* kUnknown = "an operation or type that Gossamer has not";
+constexpr const char* kUnknown = "an operation or type that Gossamer does not have";
 
-/// A reduction of `count` elements of MPI's.
+/// A reduction in the making: its arithmetic in Gossamer's terms, or why Gossamer refuses it.
 struct Reduction {
   Reduction(std::int64_t mpi_count, MPI_Datatype type, MPI_Op op) {
     if (mpi_count < 0 || type == MPI_DATATYPE_NULL || op == MPI_OP_NULL) {
@@ -34,7 +35,7 @@ struct Reduction {
     operation = std::make_unique<Operation>();
   }
 
-  /// Where Gossamer reads `send`, or finds it in its result.
+  /// The memory where Gossamer reads this rank's contribution: `send`, or the result buffer if the call is in place.
   const void* input(const void* send, const Block& whole, void* result) {
     if (send != MPI_IN_PLACE) return operation->input(whole, alignment);
     return result;
@@ -84,7 +85,7 @@ Plan reduce(const Communicator& on, const void* send, void* recv, int count, MPI
   return made.plan();
 }
 
-/// In place, MPI reads all of `recv` and writes the rank's part to its beginning: so what is read is copied.
+/// In place, MPI reads all of `recv` and writes this rank's part to its beginning, so that Gossamer reads a copy.
 Plan reduceScatterOf(const Communicator& on, const void* send, void* recv, const std::vector<int>& counts,
                      MPI_Datatype type, MPI_Op op) {
   if (std::any_of(counts.begin(), counts.end(), [](int each) { return each < 0; })) return refused(kInvalid);
@@ -126,14 +127,15 @@ Plan reduceScatterBlock(const Communicator& on, const void* send, void* recv, in
 using Prefix = goss_status (*)(goss_comm_t, const void*, void*, std::size_t, goss_dtype, goss_op, const goss_options*,
                                goss_request_t*);
 
-/// Rank 0's result of MPI_Exscan, which may be no memory at all, stays what it was; in place its old value is read.
+/// MPI_Exscan has no result on rank 0, whose `recv` may be no memory at all and must not change. (In place it is the
+/// contribution of rank 0.)
 template <Prefix kPrefix>
 Plan prefix(const Communicator& on, const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op) {
   Reduction made(count, type, op);
   if (made.operation == nullptr) return made.plan();
   const bool has_none = kPrefix == goss_exscan && on.rank() == 0 && send != MPI_IN_PLACE;
   const Block result = block(recv, count, type);
-  void* const to = has_none ? made.operation->dropped(result) : made.operation->inOut(result, made.alignment);
+  void* const to = has_none ? made.operation->discarded(result) : made.operation->inOut(result, made.alignment);
   const void* const from = made.input(send, block(send, count, type), to);
   made.operation->setPost([=, n = made.count, how = made.how](goss_comm_t comm, goss_request_t* request) {
     return kPrefix(comm, from, to, n, how.dtype, how.op, nullptr, request);

@@ -1,4 +1,4 @@
-/// GOSS_MPI_REPORT: which calls of this rank went where, and why.
+/// GOSS_MPI_REPORT: which calls of this rank Gossamer served and which MPI, and why.
 #ifndef GOSS_BINDINGS_MPI_REPORT_H_
 #define GOSS_BINDINGS_MPI_REPORT_H_
 
@@ -14,7 +14,8 @@ using Clock = std::chrono::steady_clock;
 /// time.
 Clock::time_point reportedTime();
 
-/// `reason` "": to Gossamer. Costs nothing where no report is asked for.
+/// Counts a call that ends now. `reason`: why MPI served it; "": Gossamer did. Costs nothing where no report is asked
+/// for.
 void record(const char* function, const std::string& reason, std::uint64_t bytes, Clock::time_point start);
 
 /// Writes the report of rank 0 to standard error.

@@ -46,7 +46,7 @@ void erase(MPI_Request handle, const Shared& pending) {
   handles().count = handles().all.size();
 }
 
-/// A collective's status is empty. Errors are told by completions.cc.
+/// The status of a collective is empty. The functions in completions.cc report its error.
 int query(void*, MPI_Status* status) {
   PMPI_Status_set_elements(status, MPI_BYTE, 0);
   PMPI_Status_set_cancelled(status, 0);
@@ -56,14 +56,14 @@ int query(void*, MPI_Status* status) {
   return MPI_SUCCESS;
 }
 
-/// What a generalized request keeps until MPI frees it. Its own copy of the handle: by then the thread that waited for
-/// it may have set Pending::active to null.
+/// The state of a generalized request until MPI frees it. It has its own copy of the handle, because the thread that
+/// waited may have set Pending::active to null by then.
 struct Generalized {
   Shared pending;
   MPI_Request handle = MPI_REQUEST_NULL;
 };
 
-/// MPI calls it before another request can get the same handle.
+/// MPI calls this when it frees the request, before another request can get the same handle.
 int released(void* state) {
   const std::unique_ptr<Generalized> request(static_cast<Generalized*>(state));
   if (request->pending->persistent == MPI_REQUEST_NULL) erase(request->handle, request->pending);
@@ -73,7 +73,7 @@ int released(void* state) {
 /// MPI has no cancelled collectives.
 int cancel(void*, int) { return MPI_SUCCESS; }
 
-/// Whether it has ended; then its results are in place.
+/// Whether the operation has ended. If so, its results are in the program's buffers.
 bool hasEnded(Pending& pending) {
   int done = 0;
   const goss_status status = goss_test(&pending.request, &done, nullptr);
@@ -84,7 +84,7 @@ bool hasEnded(Pending& pending) {
   return true;
 }
 
-/// In MPI's progress engine. Another thread that is here already does the work.
+/// Tests all started operations. MPI's progress engine calls it; if several threads do, one of them does the work.
 int poll() {
   if (started().count.load(std::memory_order_relaxed) == 0) return 0;
   std::vector<MPI_Request> ended;
@@ -100,7 +100,7 @@ int poll() {
   }
   for (const MPI_Request each : ended)
     PMPI_Grequest_complete(each);
-  // Gossamer's own thread, or a rank that shares the processor, may be what this one spins for.
+  // This thread may spin for Gossamer's thread, or for a rank, that needs this processor.
   if (ended.empty()) std::this_thread::yield();
   return static_cast<int>(ended.size());
 }
@@ -137,7 +137,7 @@ Shared pendingOf(MPI_Request request) {
   return found == handles().all.end() ? nullptr : found->second;
 }
 
-void forget(const Shared& pending) { erase(pending->persistent, pending); }
+void removePersistent(const Shared& pending) { erase(pending->persistent, pending); }
 
 void startRequests() { startProgress(poll); }
 void stopRequests() { stopProgress(poll); }

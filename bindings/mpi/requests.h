@@ -1,9 +1,9 @@
-/// Gossamer's operations as MPI requests.
+/// MPI requests for Gossamer's operations.
 ///
-/// A started operation is a generalized request of MPI, which MPI's progress engine completes: so MPI itself waits for
-/// it among requests of its own, in any thread. A persistent operation's handle is a persistent request of MPI that
-/// does nothing (a send to MPI_PROC_NULL); each start makes a generalized request that stands for it while the program
-/// waits. completions.cc has the functions that wait.
+/// Each start of an operation makes a generalized request of MPI, which MPI's progress engine completes: so MPI itself
+/// waits for it, together with requests of its own, in any thread. The handle of a persistent operation is a persistent
+/// request of MPI that does nothing (a send to MPI_PROC_NULL); the functions in completions.cc replace it by the
+/// generalized request of its last start.
 #ifndef GOSS_BINDINGS_MPI_REQUESTS_H_
 #define GOSS_BINDINGS_MPI_REQUESTS_H_
 
@@ -19,9 +19,10 @@
 
 namespace goss::interposer {
 
+/// An operation for which the program has a request.
 struct Pending {
   const char* function = "";                  ///< MPI function that began the request.
-  std::shared_ptr<Communicator> home;         ///< Communicator whose error handler reports failures.
+  std::shared_ptr<Communicator> owner;        ///< Communicator whose error handler reports failures.
   std::shared_ptr<Communicator> communicator; ///< Communicator on which the operation runs.
   std::unique_ptr<Operation> operation;
   Clock::time_point started;
@@ -32,22 +33,22 @@ struct Pending {
   Outcome outcome;                           ///< Valid once `active` has completed.
 };
 
-/// Starts it, and makes `active`. On failure there is no request.
+/// Starts the operation, and makes the generalized request `active`. On failure there is no request.
 Outcome start(const std::shared_ptr<Pending>& pending);
 
-/// From now on the handle in `persistent`, which is made here, stands for it. Returns MPI's error.
+/// Makes the program's handle `persistent` of a persistent operation. Returns MPI's error.
 int makePersistent(const std::shared_ptr<Pending>& pending);
 
 /// Whether no request of the program is Gossamer's.
 bool hasNoRequests();
 
-/// Which of Gossamer's operations a handle stands for; null: none.
+/// The operation of Gossamer for which the program has this request; null: the request is MPI's own.
 std::shared_ptr<Pending> pendingOf(MPI_Request request);
 
-/// Takes back makePersistent.
-void forget(const std::shared_ptr<Pending>& pending);
+/// Undoes makePersistent(): the program frees the handle.
+void removePersistent(const std::shared_ptr<Pending>& pending);
 
-/// Between MPI_Init and MPI_Finalize MPI's progress engine tests what was started.
+/// Between these two calls (at MPI_Init and MPI_Finalize) MPI's progress engine tests the started operations.
 void startRequests();
 void stopRequests();
 

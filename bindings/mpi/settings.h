@@ -1,4 +1,4 @@
-/// What an unmodified program is told by its environment. GOSS_TLS and the library's other variables hold besides.
+/// The settings of the interposer, from environment variables. Those of the library, such as GOSS_TLS, hold too.
 #ifndef GOSS_BINDINGS_MPI_SETTINGS_H_
 #define GOSS_BINDINGS_MPI_SETTINGS_H_
 
@@ -7,8 +7,8 @@
 namespace goss::interposer {
 
 struct Settings {
-  std::string codec;        ///< GOSS_MPI_CODEC: of all-reduces of MPI_FLOAT by MPI_SUM; "": none.
-  bool report = false;      ///< GOSS_MPI_REPORT=1: rank 0 says at MPI_Finalize which calls went where.
+  std::string codec;        ///< GOSS_MPI_CODEC: codec of all-reduces of MPI_FLOAT by MPI_SUM; "": none.
+  bool report = false;      ///< GOSS_MPI_REPORT=1: rank 0 reports at MPI_Finalize who served which calls.
   bool has_timeout = false; ///< GOSS_TIMEOUT_MS is set. Else a rank may wait as long as MPI would.
   bool has_spin = false;    ///< GOSS_SPIN_US is set. Else a rank polls as long as MPI would, unless shares_processors.
   bool shares_processors = false; ///< Open MPI has started more ranks on this host than it has processors.

@@ -10,11 +10,11 @@ namespace goss::interposer {
 
 namespace {
 
-/// Larger ones are not tried. They are packed, which is always right, unless their structure tells that they need not
-/// be.
-constexpr MPI_Aint kLargestTried = 1 << 20;
+/// Types of more bytes are not tested by packsInOrder(): they are packed, which is always right, unless their structure
+/// shows that they have no gaps.
+constexpr MPI_Aint kMaxTestedBytes = 1 << 20;
 
-/// Whether MPI_Pack leaves every byte of one dense element where it is. Each byte is told by four patterns.
+/// Whether MPI_Pack keeps the order of the bytes of one element without gaps. Four patterns tell each byte from others.
 bool packsInOrder(MPI_Datatype type, int bytes) {
   std::vector<unsigned char> element(static_cast<std::size_t>(bytes));
   std::vector<unsigned char> packed(element.size());
@@ -41,7 +41,7 @@ Envelope envelopeOf(MPI_Datatype type) {
   return envelope;
 }
 
-/// From what a type was made, and how. Frees the types that it holds, unless MPI has named them.
+/// How a type was made (MPI_Type_get_contents). Frees the handles of types that it gets.
 class Structure {
  public:
   explicit Structure(MPI_Datatype type) {
@@ -100,11 +100,11 @@ TypeFacts examine(MPI_Datatype type) {
   if (!is_dense) return facts;
   const Structure structure(type);
   facts.is_contiguous = structure.isNamed() || structure.isRow() ||
-                        (bytes <= kLargestTried && packsInOrder(type, static_cast<int>(bytes)));
+                        (bytes <= kMaxTestedBytes && packsInOrder(type, static_cast<int>(bytes)));
   return facts;
 }
 
-int forget(MPI_Datatype, int, void* facts, void*) {
+int deleteFacts(MPI_Datatype, int, void* facts, void*) {
   freedTypes().add();
   delete static_cast<TypeFacts*>(facts);
   return MPI_SUCCESS;
@@ -113,17 +113,17 @@ int forget(MPI_Datatype, int, void* facts, void*) {
 int factsKey() {
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;
-    PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &made, nullptr);
+    PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, deleteFacts, &made, nullptr);
     return made;
   }();
   return key;
 }
 
-/// Operations that MPI allows on a kind of type, as bits of goss_op.
+/// Sets of operations that MPI allows on a kind of type, one bit for each goss_op.
 constexpr unsigned bit(goss_op op) { return 1U << op; }
-constexpr unsigned kSums = bit(GOSS_SUM) | bit(GOSS_PROD) | bit(GOSS_MIN) | bit(GOSS_MAX);
-constexpr unsigned kBits = bit(GOSS_BAND) | bit(GOSS_BOR) | bit(GOSS_BXOR);
-constexpr unsigned kTruths = bit(GOSS_LAND) | bit(GOSS_LOR) | bit(GOSS_LXOR);
+constexpr unsigned kArithmeticOps = bit(GOSS_SUM) | bit(GOSS_PROD) | bit(GOSS_MIN) | bit(GOSS_MAX);
+constexpr unsigned kBitwiseOps = bit(GOSS_BAND) | bit(GOSS_BOR) | bit(GOSS_BXOR);
+constexpr unsigned kLogicalOps = bit(GOSS_LAND) | bit(GOSS_LOR) | bit(GOSS_LXOR);
 
 struct Number {
   goss_dtype dtype = GOSS_UINT8;
@@ -148,7 +148,7 @@ void addFloat(Numbers& numbers, MPI_Datatype type, std::size_t parts) {
   if (type == MPI_DATATYPE_NULL) return;
   int bytes = 0;
   PMPI_Type_size(type, &bytes);
-  const unsigned ops = parts == 1 ? kSums : bit(GOSS_SUM);
+  const unsigned ops = parts == 1 ? kArithmeticOps : bit(GOSS_SUM);
   if (static_cast<std::size_t>(bytes) == 4 * parts) numbers[type] = {GOSS_FLOAT32, ops, parts};
   if (static_cast<std::size_t>(bytes) == 8 * parts) numbers[type] = {GOSS_FLOAT64, ops, parts};
 }
@@ -156,17 +156,17 @@ void addFloat(Numbers& numbers, MPI_Datatype type, std::size_t parts) {
 Numbers makeNumbers() {
   Numbers numbers;
   for (MPI_Datatype type : {MPI_SIGNED_CHAR, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT32_T, MPI_INT64_T})
-    addInteger(numbers, type, true, kSums | kBits | kTruths);
+    addInteger(numbers, type, true, kArithmeticOps | kBitwiseOps | kLogicalOps);
   for (MPI_Datatype type : {MPI_UNSIGNED_CHAR, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T,
                             MPI_UINT32_T, MPI_UINT64_T})
-    addInteger(numbers, type, false, kSums | kBits | kTruths);
+    addInteger(numbers, type, false, kArithmeticOps | kBitwiseOps | kLogicalOps);
   for (MPI_Datatype type : {MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER4, MPI_INTEGER8, MPI_AINT, MPI_OFFSET, MPI_COUNT})
-    addInteger(numbers, type, true, kSums | kBits);
-  addInteger(numbers, MPI_BYTE, false, kBits);
+    addInteger(numbers, type, true, kArithmeticOps | kBitwiseOps);
+  addInteger(numbers, MPI_BYTE, false, kBitwiseOps);
   // Fortran's .true. is 1 here, as what Gossamer computes is.
-  addInteger(numbers, MPI_LOGICAL, true, kTruths);
+  addInteger(numbers, MPI_LOGICAL, true, kLogicalOps);
   for (MPI_Datatype type : {MPI_C_BOOL, MPI_CXX_BOOL})
-    numbers[type] = {GOSS_BOOL, kTruths};
+    numbers[type] = {GOSS_BOOL, kLogicalOps};
   for (MPI_Datatype type : {MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8})
     addFloat(numbers, type, 1);
   for (MPI_Datatype type : {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX,
@@ -208,13 +208,13 @@ TypeFacts cachedFactsOf(MPI_Datatype type) {
 
 } // namespace
 
-Freed& freedTypes() {
-  static Freed only;
+FreedCounter& freedTypes() {
+  static FreedCounter only;
   return only;
 }
 
 TypeFacts factsOf(MPI_Datatype type) {
-  thread_local LastSeen<MPI_Datatype, TypeFacts> last;
+  thread_local LastLookup<MPI_Datatype, TypeFacts> last;
   if (const TypeFacts* found = last.find(type, freedTypes()); found != nullptr) return *found;
   const std::uint64_t freed = freedTypes().count();
   const TypeFacts facts = cachedFactsOf(type);

@@ -1,4 +1,4 @@
-/// MPI's types and operations as Gossamer's.
+/// The types and reduction operations of Gossamer that equal MPI's.
 #ifndef GOSS_BINDINGS_MPI_TYPES_H_
 #define GOSS_BINDINGS_MPI_TYPES_H_
 
@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "bindings/mpi/last_seen.h"
+#include "bindings/mpi/last_lookup.h"
 #include "gossamer/gossamer.h"
 
 namespace goss::interposer {
@@ -16,13 +16,13 @@ namespace goss::interposer {
 struct TypeFacts {
   std::size_t bytes = 0;      ///< Size of an element's data.
   MPI_Aint extent = 0;        ///< From one element to the next.
-  bool is_contiguous = false; ///< Its bytes lie without gaps in the order in which MPI sends them.
+  bool is_contiguous = false; ///< Whether its bytes lie without gaps in the order in which MPI sends them.
 };
 
 /// `type` is any but MPI_DATATYPE_NULL. The facts are cached as an attribute of the type.
 TypeFacts factsOf(MPI_Datatype type);
-/// The types whose facts are no longer known.
-Freed& freedTypes();
+/// Counts the types that have been freed.
+FreedCounter& freedTypes();
 
 /// A reduction that Gossamer has.
 struct Arithmetic {
@@ -31,8 +31,8 @@ struct Arithmetic {
   std::size_t per_element = 1; ///< Elements of `dtype` in one of MPI's: 2 for complex numbers.
 };
 
-/// Depends on nothing but its arguments, which MPI requires to be the same on all ranks. None: MPI must do it, be it
-/// that MPI refuses it.
+/// The reduction of Gossamer that equals MPI's; nullopt: none, and MPI must serve or refuse the call. Depends on
+/// nothing but its arguments, which MPI requires to be the same on all ranks.
 std::optional<Arithmetic> arithmeticOf(MPI_Datatype type, MPI_Op op);
 
 } // namespace goss::interposer

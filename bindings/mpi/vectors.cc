@@ -1,5 +1,6 @@
-// Collectives of blocks of different lengths. As in movements.cc all go to Gossamer, as bytes; where only the root
-// knows all lengths (MPI_Gatherv, MPI_Scatterv) it and the others are each other's neighbours.
+// Collectives of blocks of different lengths. As in movements.cc Gossamer serves all of them, and sees bytes. Where
+// only the root knows all lengths (MPI_Gatherv, MPI_Scatterv), they become a neighbour collective between the root and
+// the others.
 #include <mpi.h>
 
 #include "bindings/mpi/call.h"
@@ -11,7 +12,7 @@ namespace {
 
 std::size_t sizeOf(const Communicator& on) { return static_cast<std::size_t>(on.ranks()); }
 
-/// A part for each rank but this one.
+/// The blocks of all ranks but this one.
 std::vector<Part> othersOf(const Communicator& on, const Vector& vector) {
   std::vector<Part> parts;
   for (int rank = 0; rank < on.ranks(); ++rank)
@@ -45,8 +46,8 @@ Plan scatterv(const Communicator& on, const void* send, const int* send_counts, 
   return exchange(std::move(made), othersOf(on, all), {});
 }
 
-/// Counts in bytes are the same on all ranks. Displacements need not be: unless blocks are packed anyway, they are
-/// received one behind the other and put in their places afterwards.
+/// Counts in bytes are the same on all ranks; displacements need not be. So Gossamer receives the blocks one behind the
+/// other. If the program wants them elsewhere, finish() unpacks them.
 Plan allGatherv(const Communicator& on, const void* send, int send_count, MPI_Datatype send_type, void* recv,
                 const int* recv_counts, const int* displs, MPI_Datatype recv_type) {
   const Vector all{recv, recv_counts, displs, recv_type};
