@@ -74,18 +74,33 @@ Status CudaQueue::copy(std::span<const CopyJob> jobs) {
   return {};
 }
 
-Status CudaQueue::reduce(const ReduceJob& job) {
+namespace {
+
+using compressors::cuda::ArithmeticKernels;
+
+template <typename Job>
+Status compute(const Context& context, CUstream stream, Status (*ArithmeticKernels::*kernel)(const Job&, void*),
+               const Job& job) {
   const auto& library = kernelLibrary();
   if (!library.isOk()) return library.status();
-  const InContext inside(context_);
-  return context_.ofKernel(library.value()->arithmetic.reduce(job, stream_));
+  const InContext inside(context);
+  return context.ofKernel((library.value()->arithmetic.*kernel)(job, stream));
 }
 
+} // namespace
+
+Status CudaQueue::reduce(const ReduceJob& job) { return compute(context_, stream_, &ArithmeticKernels::reduce, job); }
+
 Status CudaQueue::average(const AverageJob& job) {
-  const auto& library = kernelLibrary();
-  if (!library.isOk()) return library.status();
-  const InContext inside(context_);
-  return context_.ofKernel(library.value()->arithmetic.average(job, stream_));
+  return compute(context_, stream_, &ArithmeticKernels::average, job);
+}
+
+Status CudaQueue::openError(const ErrorJob& job) {
+  return compute(context_, stream_, &ArithmeticKernels::openError, job);
+}
+
+Status CudaQueue::keepError(const ErrorJob& job) {
+  return compute(context_, stream_, &ArithmeticKernels::keepError, job);
 }
 
 Status CudaQueue::ofFlag(CUresult error, const char* call) const {

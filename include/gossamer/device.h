@@ -69,6 +69,17 @@ struct AverageJob {
   std::int32_t ranks = 1;
 };
 
+/// LoCo's error of one encoding on the device (ErrorFeedback::eight_bit): vectors of `count` float32 in memory of the
+/// queue's device. openError() is enqueued before the encoding, which has `lost` as its residual, keepError() behind
+/// it. What is kept has the bits that the host keeps.
+struct ErrorJob {
+  float* error = nullptr; ///< What is kept: multiples of the 8-bit steps of its blocks.
+  float* lost = nullptr;
+  std::size_t count = 0;
+  float keep = 0;       ///< ErrorFeedback::keep.
+  bool forgets = false; ///< LoCo's reset is due: the error becomes zero before the encoding.
+};
+
 /// A word of pinned memory that only rises, counted modulo 2^32. The host accesses it by std::atomic_ref, with acquire
 /// and release.
 using Flag = std::uint32_t*;
@@ -99,6 +110,10 @@ class DeviceQueue {
   /// Arithmetic on memory of this queue's device; only after Device::prepareArithmetic() has returned success.
   virtual Status reduce(const ReduceJob& job) = 0;
   virtual Status average(const AverageJob& job) = 0;
+  /// lost = error. After Device::prepareArithmetic() or Device::codec(), as keepError().
+  virtual Status openError(const ErrorJob& job) = 0;
+  /// error = keep error + (1 - keep) lost, rounded to 8 bits.
+  virtual Status keepError(const ErrorJob& job) = 0;
 
   /// The queue sets *flag to `value`, behind what it did before: who reads the value sees all that the queue has
   /// written.
@@ -162,8 +177,8 @@ class Device {
   /// GOSS_ERR_UNSUPPORTED where the device has no such codec or its payloads have no fixed length, and says so.
   virtual Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) = 0;
 
-  /// Makes ready what DeviceQueue::reduce() and average() run. May take long, or wait for streams of the device.
-  /// Errors: GOSS_ERR_UNSUPPORTED where the device computes nothing, and says why.
+  /// Makes ready what DeviceQueue::reduce(), average(), openError() and keepError() run. May take long, or wait for
+  /// streams of the device. Errors: GOSS_ERR_UNSUPPORTED where the device computes nothing, and says why.
   virtual Status prepareArithmetic() = 0;
 };
 
@@ -194,7 +209,7 @@ struct DevicePlug {
 
 inline constexpr const char* kDevicePlugSymbol = "goss_device_plug";
 /// Changes whenever the device seam or a type in it does.
-inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 5";
+inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 6";
 
 } // namespace goss
 

@@ -33,7 +33,6 @@ bool makesNan(const Codec& codec) {
 std::string_view whyStaged(const CodecPair& codecs) {
   for (const Compression* one : {&codecs.contribution, &codecs.result}) {
     if (one->feedback.momentum != 0) return "the momentum of error feedback is kept in host memory";
-    if (one->feedback.eight_bit) return "errors of 8 bits are kept in host memory";
     if (!one->codec->traits().fixed_size) return "payloads have no fixed length";
   }
   return "";
@@ -85,14 +84,19 @@ std::size_t EdgeCodec::bytesOf(const schedule::Layout& layout, Slot payload) con
   return compressionOf(*call_->codecs, schedule_->payload_finished[payload.index]).codec->maxBytes(elems);
 }
 
-/// Behind the payloads lie numbers that a merge makes and nobody needs, and the codecs' scratch.
+/// Vectors that lie behind a fragment's payloads, each as long as its longest step: numbers that a merge makes and
+/// nobody needs, and with LoCo's errors what an encoding loses. The codecs' scratch follows.
+std::size_t EdgeCodec::vectors() const {
+  return call_->codecs->contribution.feedback.eight_bit || call_->codecs->result.feedback.eight_bit ? 2 : 1;
+}
+
 std::size_t EdgeCodec::memoryBytes(const schedule::Layout& layout, const StagedSlots& slots) const {
   std::size_t scratch = 0;
   for (std::uint32_t i = 0; i < schedule_->steps.size(); ++i) {
     if (!plan_.isOnDevice(i)) continue;
     const std::uint64_t elems = layout.extentOf(schedule_->slotsOf(schedule_->steps[i].targets)[0]).count_elems;
-    scratch = std::max({scratch, aligned(elems * sizeof(float)) + contribution_->scratchBytes(elems),
-                        aligned(elems * sizeof(float)) + result_->scratchBytes(elems)});
+    scratch = std::max({scratch, vectors() * aligned(elems * sizeof(float)) + contribution_->scratchBytes(elems),
+                        vectors() * aligned(elems * sizeof(float)) + result_->scratchBytes(elems)});
   }
   return slots.payloadBytes() + scratch;
 }
@@ -169,9 +173,8 @@ Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, 
       job.target = placeOf(fragment, slot);
     }
   }
-  // What a merge computes with lies before the codecs' scratch.
   std::byte* numbers = fragment.memory + fragment.slots.payloadBytes();
-  std::byte* scratch = numbers + aligned(job.elems * sizeof(float));
+  std::byte* scratch = numbers + vectors() * aligned(job.elems * sizeof(float));
   const std::size_t scratch_bytes = std::max(contribution_->scratchBytes(job.elems), result_->scratchBytes(job.elems));
   const bool merges = encodes && (!payloads.empty() || job.target != nullptr || (job.finishes && factor_ != 1));
   if (merges && job.target == nullptr) job.target = numbers;
@@ -179,9 +182,18 @@ Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, 
     const CopyJob copy{job.target, job.base, job.elems * sizeof(float)};
     if (Status status = queue.copy({&copy, 1}); !status.isOk()) return status;
   }
-  if (merges) return merge(queue, job, {scratch, scratch_bytes});
-  if (encodes) return encode(queue, job, {scratch, scratch_bytes});
-  return decode(queue, job, job.base == nullptr ? DecodeMode::set : DecodeMode::add, {scratch, scratch_bytes});
+  if (!encodes)
+    return decode(queue, job, job.base == nullptr ? DecodeMode::set : DecodeMode::add, {scratch, scratch_bytes});
+  const ErrorFeedback& feedback = compressionOf(*call_->codecs, job.out_is_result).feedback;
+  const bool keeps_error = feedback.eight_bit && job.kept.residual != nullptr;
+  const ErrorJob error{job.kept.residual, reinterpret_cast<float*>(numbers + aligned(job.elems * sizeof(float))),
+                       job.elems, feedback.keep, forgetsError(feedback, fragment.context.draw)};
+  if (keeps_error) {
+    if (Status status = queue.openError(error); !status.isOk()) return status;
+    job.kept.residual = error.lost;
+  }
+  Status status = merges ? merge(queue, job, {scratch, scratch_bytes}) : encode(queue, job, {scratch, scratch_bytes});
+  return status.isOk() && keeps_error ? queue.keepError(error) : status;
 }
 
 Status EdgeCodec::encode(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const {

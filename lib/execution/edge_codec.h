@@ -56,6 +56,7 @@ class EdgeCodec {
   [[nodiscard]] std::size_t bytesOf(const schedule::Layout& layout, Slot payload) const;
 
  private:
+  [[nodiscard]] std::size_t vectors() const;
   [[nodiscard]] bool makeNan(const std::shared_ptr<const CodecPair>& codecs);
   [[nodiscard]] bool findCodecs(const Call& call, Devices& devices);
   [[nodiscard]] const QueuedCodec& codec(bool result) const { return *(result ? result_ : contribution_); }

@@ -17,6 +17,10 @@ ReferenceKey residualKeyOf(const FeedbackKey& encoding) {
   return {encoding.tensor, encoding.server ? ReferenceRole::server : ReferenceRole::worker, encoding.id};
 }
 
+bool forgetsError(const ErrorFeedback& feedback, std::uint64_t draw) {
+  return feedback.reset_steps != 0 && draw % feedback.reset_steps == 0;
+}
+
 Result<KeptFeedback> openFeedback(ReferenceStore& store, const ErrorFeedback& feedback, const FeedbackKey& encoding) {
   using Role = ReferenceRole;
   KeptFeedback kept;
@@ -27,7 +31,7 @@ Result<KeptFeedback> openFeedback(ReferenceStore& store, const ErrorFeedback& fe
   Result<std::span<float>> residual = store.open(key, encoding.range);
   if (!residual.isOk()) return residual.status();
   kept.residual = residual.value().data();
-  kept.forget = feedback.reset_steps != 0 && encoding.draw % feedback.reset_steps == 0;
+  kept.forget = forgetsError(feedback, encoding.draw);
   if (momentum) {
     Result<std::span<float>> sum = store.open({encoding.tensor, Role::momentum, encoding.id}, encoding.range);
     if (!sum.isOk()) return sum.status();

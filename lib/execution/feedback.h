@@ -31,6 +31,9 @@ struct FeedbackKey {
 /// Where an encoding without momentum keeps what it loses.
 ReferenceKey residualKeyOf(const FeedbackKey& encoding);
 
+/// Whether LoCo's error of the tensor's operation number `draw` is forgotten before the encoding.
+bool forgetsError(const ErrorFeedback& feedback, std::uint64_t draw);
+
 /// Opens the state. Roles in the store: residuals are worker or server; DGC's accumulators velocity (its residual) and
 /// momentum. Valid until the same elements are opened again. Errors: as ReferenceStore::open.
 Result<KeptFeedback> openFeedback(ReferenceStore& store, const ErrorFeedback& feedback, const FeedbackKey& encoding);

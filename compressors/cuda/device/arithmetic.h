@@ -1,4 +1,4 @@
-/// Arithmetic of reductions on vectors in device memory.
+/// Arithmetic on vectors in device memory that no codec does: reductions, and LoCo's errors.
 #ifndef GOSS_COMPRESSORS_CUDA_DEVICE_ARITHMETIC_H_
 #define GOSS_COMPRESSORS_CUDA_DEVICE_ARITHMETIC_H_
 
@@ -7,10 +7,12 @@
 
 namespace goss::compressors::cuda {
 
-// As DeviceQueue's; kernels::supported(job.dtype, job.op), of an average for GOSS_AVG. Both return CUDA's error code, 0
+// As DeviceQueue's; kernels::supported(job.dtype, job.op), of an average for GOSS_AVG. All return CUDA's error code, 0
 // for none.
 int launchReduce(const ReduceJob& job, Stream stream);
 int launchAverage(const AverageJob& job, Stream stream);
+int launchOpenError(const ErrorJob& job, Stream stream);
+int launchKeepError(const ErrorJob& job, Stream stream);
 
 } // namespace goss::compressors::cuda
 

@@ -39,6 +39,8 @@ struct GateKernels {
 struct ArithmeticKernels {
   Status (*reduce)(const ReduceJob& job, void* stream);
   Status (*average)(const AverageJob& job, void* stream);
+  Status (*openError)(const ErrorJob& job, void* stream);
+  Status (*keepError)(const ErrorJob& job, void* stream);
 };
 
 /// The library and the provider that loads it must come from one build.

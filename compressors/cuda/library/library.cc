@@ -69,6 +69,14 @@ Status average(const AverageJob& job, void* stream) {
   return ofLaunch(launchAverage(job, static_cast<Stream>(stream)), "an average");
 }
 
+Status openError(const ErrorJob& job, void* stream) {
+  return ofLaunch(launchOpenError(job, static_cast<Stream>(stream)), "a kept error");
+}
+
+Status keepError(const ErrorJob& job, void* stream) {
+  return ofLaunch(launchKeepError(job, static_cast<Stream>(stream)), "a kept error");
+}
+
 } // namespace
 
 } // namespace goss::compressors::cuda
@@ -80,5 +88,6 @@ const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library{
     goss::compressors::cuda::loadLibrary,
     goss::compressors::cuda::makeLibraryCodec,
     {goss::compressors::cuda::raiseFlag, goss::compressors::cuda::awaitFlag},
-    {goss::compressors::cuda::reduce, goss::compressors::cuda::average}};
+    {goss::compressors::cuda::reduce, goss::compressors::cuda::average, goss::compressors::cuda::openError,
+     goss::compressors::cuda::keepError}};
 }

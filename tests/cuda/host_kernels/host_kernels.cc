@@ -41,6 +41,14 @@ bool ran(const Status& status) {
   return status.isOk();
 }
 
+bool runOnError(int (*launch)(const ErrorJob& job, compressors::cuda::Stream stream), ErrorJob job,
+                const Reach& reach) {
+  Mover move(reach);
+  move(job.error, job.count);
+  move(job.lost, job.count);
+  return move.isOk() && launch(job, nullptr) == 0;
+}
+
 } // namespace
 
 Result<HostCodec> makeHostCodec(std::string_view spec) {
@@ -123,6 +131,14 @@ HostKernel averageKernel(const AverageJob& job) {
     here.from = reach(job.from, bytes);
     return here.to != nullptr && here.from != nullptr && compressors::cuda::launchAverage(here, nullptr) == 0;
   };
+}
+
+HostKernel openErrorKernel(const ErrorJob& job) {
+  return [job](const Reach& reach) { return runOnError(compressors::cuda::launchOpenError, job, reach); };
+}
+
+HostKernel keepErrorKernel(const ErrorJob& job) {
+  return [job](const Reach& reach) { return runOnError(compressors::cuda::launchKeepError, job, reach); };
 }
 
 } // namespace goss::test

@@ -29,6 +29,8 @@ HostKernel decodeKernel(HostCodec codec, const DecodeJob& job);
 HostKernel mergeKernel(HostCodec codec, MergeJob& job);
 HostKernel reduceKernel(const ReduceJob& job);
 HostKernel averageKernel(const AverageJob& job);
+HostKernel openErrorKernel(const ErrorJob& job);
+HostKernel keepErrorKernel(const ErrorJob& job);
 
 } // namespace goss::test
 

@@ -25,7 +25,7 @@ constexpr std::size_t kElems = std::size_t{1} << 18;
 goss_options options(DeviceRank& device, bool ordered, const char* codec, const char* algorithm = "direct") {
   goss_options options = GOSS_OPTIONS_INIT;
   options.codec = codec;
-  if (std::string_view(codec).ends_with("+ef")) options.tensor = 1;
+  if (std::string_view(codec).find('+') != std::string_view::npos) options.tensor = 1;
   options.algorithm = algorithm;
   if (ordered) options.stream = device.stream();
   return options;
@@ -107,7 +107,8 @@ TEST_P(Crossing, IsNumbersWhereTheCodecHasNoKernels) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Crossing,
-                         testing::Combine(testing::Bool(), testing::Values("int8", "sign", "int8+ef", "sign+ef"),
+                         testing::Combine(testing::Bool(),
+                                          testing::Values("int8", "sign", "int8+ef", "sign+ef", "int8+loco"),
                                           testing::Values(2, 4)),
                          [](const auto& tested) {
                            std::string codec = std::get<1>(tested.param);
@@ -228,8 +229,13 @@ TEST_P(ForsakenEdge, LeavesNoNumbers) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ForsakenEdge, testing::Values("int8", "sign", "bf16", "natural", "int4", "sign+ef"),
-                         [](const auto& tested) { return tested.param == "sign+ef" ? "sign_ef" : tested.param; });
+INSTANTIATE_TEST_SUITE_P(All, ForsakenEdge,
+                         testing::Values("int8", "sign", "bf16", "natural", "int4", "sign+ef", "sign+loco"),
+                         [](const auto& tested) {
+                           std::string codec = tested.param;
+                           std::replace(codec.begin(), codec.end(), '+', '_');
+                           return codec;
+                         });
 
 /// The device has no memory for payloads: numbers cross.
 TEST(EdgeWithoutMemory, IsStaged) {

@@ -1,8 +1,10 @@
 // What every provider of GPU buffers does (include/gossamer/device.h).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -239,6 +241,57 @@ TEST_P(DeviceTest, ArithmeticHasTheBitsOfTheHosts) {
       ASSERT_EQ(std::memcmp(expected.data(), pinned->data() + 2 * kPart, kElems * bytes), 0)
           << "dtype " << type << ", op " << operation;
     }
+  }
+}
+
+/// What `int8` makes of the vector.
+std::vector<float> inEightBits(std::span<const float> values) {
+  const auto codec = makeCodec("int8").take().codec;
+  std::vector<std::byte> bytes(codec->maxBytes(values.size()));
+  EncodeSegment segment{0, values.size(), bytes, 0};
+  EncodeJob job;
+  job.values = values;
+  job.segments = {&segment, 1};
+  EXPECT_TRUE(codec->encode(job).isOk());
+  std::vector<float> rounded(values.size());
+  const PayloadView payload(bytes);
+  DecodeJob back;
+  back.payloads = {&payload, 1};
+  back.out = rounded;
+  EXPECT_TRUE(codec->decode(back).isOk());
+  return rounded;
+}
+
+TEST_P(DeviceTest, ErrorsAreKeptInEightBitsAndForgotten) {
+  constexpr std::size_t kElems = 1027;
+  constexpr std::size_t kPart = 8192;
+  constexpr float kKeep = 0.75f;
+  ok(device().prepareArithmetic());
+  const auto pinned = block(MemoryKind::pinned, 2 * kPart);
+  const auto memory = block(MemoryKind::device, 2 * kPart);
+  const auto queue = makeQueue();
+  const std::span error(reinterpret_cast<float*>(pinned->data()), kElems);
+  const std::span lost(reinterpret_cast<float*>(pinned->data() + kPart), kElems);
+  for (std::size_t i = 0; i < kElems; ++i) {
+    error[i] = std::sin(static_cast<float>(i));
+    lost[i] = std::cos(static_cast<float>(i));
+  }
+  std::vector<float> expected = inEightBits(error);
+  for (std::size_t i = 0; i < kElems; ++i)
+    expected[i] = (1.0f - kKeep) * lost[i] + kKeep * expected[i];
+  expected = inEightBits(expected);
+  ErrorJob job{reinterpret_cast<float*>(memory->data()), reinterpret_cast<float*>(memory->data() + kPart), kElems,
+               kKeep, false};
+  ok(queue->copy(std::vector<CopyJob>{{memory->data(), pinned->data(), 2 * kPart}}));
+  ok(queue->keepError(job));
+  for (const bool forgets : {false, true}) {
+    job.forgets = forgets;
+    ok(queue->openError(job));
+    ok(queue->copy(std::vector<CopyJob>{{pinned->data(), memory->data(), 2 * kPart}}));
+    finish(*queue);
+    if (forgets) std::fill(expected.begin(), expected.end(), 0.0f);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), error.begin())) << forgets;
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), lost.begin())) << forgets;
   }
 }
 

@@ -91,6 +91,10 @@ Status ThreadQueue::reduce(const ReduceJob& job) { return launch(reduceKernel(jo
 
 Status ThreadQueue::average(const AverageJob& job) { return launch(averageKernel(job)); }
 
+Status ThreadQueue::openError(const ErrorJob& job) { return launch(openErrorKernel(job)); }
+
+Status ThreadQueue::keepError(const ErrorJob& job) { return launch(keepErrorKernel(job)); }
+
 Status ThreadQueue::raise(Flag flag, std::uint32_t value) {
   return push([flag, value]() -> Status {
     auto* word = static_cast<std::uint32_t*>(reach(flag, sizeof *flag));

@@ -50,6 +50,8 @@ class ThreadQueue final : public DeviceQueue {
   Status copy(std::span<const CopyJob> jobs) override;
   Status reduce(const ReduceJob& job) override;
   Status average(const AverageJob& job) override;
+  Status openError(const ErrorJob& job) override;
+  Status keepError(const ErrorJob& job) override;
   Status raise(Flag flag, std::uint32_t value) override;
   Status await(Flag flag, std::uint32_t value) override;
   Status record(DeviceEvent& event) override;

@@ -30,6 +30,8 @@ class RefusingQueue final : public DeviceQueue {
   Status copy(std::span<const CopyJob>) override { return refusal(); }
   Status reduce(const ReduceJob&) override { return refusal(); }
   Status average(const AverageJob&) override { return refusal(); }
+  Status openError(const ErrorJob&) override { return refusal(); }
+  Status keepError(const ErrorJob&) override { return refusal(); }
   Status raise(Flag, std::uint32_t) override { return {}; }
   Status await(Flag, std::uint32_t) override { return {}; }
   Status record(DeviceEvent& event) override {

@@ -134,6 +134,14 @@ Status average(const goss::AverageJob& job, void* stream) {
   return ofLaunch(find(kLaunch, "cudaStandinLaunch")(stream, new Kernel(goss::test::averageKernel(job))));
 }
 
+Status openError(const goss::ErrorJob& job, void* stream) {
+  return ofLaunch(find(kLaunch, "cudaStandinLaunch")(stream, new Kernel(goss::test::openErrorKernel(job))));
+}
+
+Status keepError(const goss::ErrorJob& job, void* stream) {
+  return ofLaunch(find(kLaunch, "cudaStandinLaunch")(stream, new Kernel(goss::test::keepErrorKernel(job))));
+}
+
 class StandinCodec final : public KernelCodec {
  public:
   StandinCodec(HostCodec codec, Launch enqueue) : codec_(std::move(codec)), enqueue_(enqueue) {}
@@ -171,5 +179,5 @@ Result<std::unique_ptr<const KernelCodec>> makeCodec(std::string_view spec) {
 extern "C" {
 [[gnu::visibility("default")]] extern const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library;
 const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library{
-    goss::kDevicePlugVersion, checkDevice, makeCodec, {raiseFlag, awaitFlag}, {reduce, average}};
+    goss::kDevicePlugVersion, checkDevice, makeCodec, {raiseFlag, awaitFlag}, {reduce, average, openError, keepError}};
 }

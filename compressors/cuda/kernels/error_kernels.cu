@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/error_kernels.inc.h"
