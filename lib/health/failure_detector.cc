@@ -48,9 +48,9 @@ void FailureDetector::probe(Operation& operation, TimePoint now) {
   const std::vector<int> awaited = operation.waitingForRanks();
   const bool asks_all = operation.deadline() - now <= kAsksAll;
   for (const int rank : concernedRanks(operation)) {
-    // Others watch a rank to which this one has no link, and tell of its end.
-    const bool matters = asks_all || std::ranges::find(awaited, rank) != awaited.end();
-    if (!matters && peers_.mesh.isIdle(peers_.group.worldRank(rank))) continue;
+    // Other ranks watch a rank to which this one has no link, and tell when it ends.
+    const bool has_link = !peers_.mesh.isIdle(peers_.group.worldRank(rank));
+    if (!has_link && !asks_all && std::ranges::find(awaited, rank) == awaited.end()) continue;
     if (giveUpIfSilent(rank, now)) continue;
     PeerProgress& progress = progress_[static_cast<std::size_t>(rank)];
     // Any number of messages from one rank probe it once.
@@ -162,9 +162,8 @@ std::string FailureDetector::reasonOf(const Operation& operation, TimePoint now)
 std::string FailureDetector::waitsOf(const Operation& operation) const {
   std::vector<std::string> waits;
   for (const int rank : operation.waitingForRanks()) {
-    const PeerProgress& progress = progressOf(rank);
     std::string text = peers_.group.nameOf(rank);
-    const int next = progress.answered ? peers_.group.rankOfWorld(progress.waiting_for) : -1;
+    const int next = awaitedBy(rank);
     if (next >= 0) text += fmt::format(", which itself waits for {}", peers_.group.nameOf(next));
     waits.push_back(std::move(text));
   }
@@ -173,21 +172,30 @@ std::string FailureDetector::waitsOf(const Operation& operation) const {
   return fmt::format("waiting for {}", fmt::join(waits, "; "));
 }
 
+/// The rank for which `rank` waits, as its answers to probes say; -1: none.
+int FailureDetector::awaitedBy(int rank) const {
+  const PeerProgress& progress = progressOf(rank);
+  return progress.answered ? peers_.group.rankOfWorld(progress.waiting_for) : -1;
+}
+
+/// The rank that an error of `operation` blames; -1: none.
+int FailureDetector::culpritOf(const Operation& operation, TimePoint now) const {
+  for (const std::vector<int>& blamed : {silentRanks(operation, now), missingRanks(operation)})
+    if (!blamed.empty()) return blamed.front();
+  const std::vector<int> awaited = operation.waitingForRanks();
+  if (awaited.empty()) return -1;
+  // In a shrink among many, ranks wait for their speaker, which is not to blame as long as it waits for another rank.
+  const int next = operation.outlivesFailure() ? awaitedBy(awaited.front()) : -1;
+  return next >= 0 && next != peers_.group.rank() ? next : awaited.front();
+}
+
 Status FailureDetector::expiry(const Operation& operation, TimePoint now) const {
-  int culprit = -1;
-  for (const std::vector<int>& blamed :
-       {silentRanks(operation, now), missingRanks(operation), operation.waitingForRanks()}) {
-    if (culprit < 0 && !blamed.empty()) culprit = peers_.group.worldRank(blamed.front());
-  }
-  // A shrink waits for the rank that speaks for all, which is not to blame if it waits itself.
-  const int awaited = operation.outlivesFailure() ? peers_.group.rankOfWorld(culprit) : -1;
-  if (awaited >= 0 && progressOf(awaited).answered && progressOf(awaited).waiting_for >= 0)
-    culprit = progressOf(awaited).waiting_for;
+  const int culprit = culpritOf(operation, now);
   return Status::error(
       GOSS_ERR_TIMEOUT,
       fmt::format("{} (operation {}) did not complete within {} ms on rank {}: {}", operation.describe(),
                   operation.sequence, operation.timeout_ms, peers_.group.rank(), reasonOf(operation, now)),
-      ErrorScope::communicator, culprit);
+      ErrorScope::communicator, culprit < 0 ? -1 : peers_.group.worldRank(culprit));
 }
 
 } // namespace goss

@@ -58,6 +58,8 @@ class FailureDetector {
     return progress_[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] int waitingFor() const GOSS_ON_LOOP;
+  [[nodiscard]] int awaitedBy(int rank) const GOSS_ON_LOOP;
+  [[nodiscard]] int culpritOf(const Operation& operation, TimePoint now) const GOSS_ON_LOOP;
   bool giveUpIfSilent(int rank, TimePoint now) GOSS_ON_LOOP;
   [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const GOSS_ON_LOOP;
   [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const GOSS_ON_LOOP;

@@ -213,6 +213,25 @@ TEST_P(Shrink, AmongManyTooTheRankThatDoesNotComeIsNamed) {
   }
 }
 
+/// The others have heard from rank 0, which speaks for all, that it waits for rank 7, before rank 0 stops.
+TEST_P(Shrink, TheRankThatSpeaksIsBlamedWhenItHasStopped) {
+  constexpr int kMany = 10;
+  std::vector<Manner> manners(kMany);
+  manners[7] = {"absent"};
+  start(1U << 10, 1, manners, {"GOSS_TIMEOUT_MS=4000", "GOSS_SILENCE_MS=30000"}, kMany);
+  if (HasFatalFailure()) return;
+  rank(3).signal(SIGKILL);
+  const std::vector<int> waiting = {1, 2, 4, 5, 6, 8, 9};
+  for (const int survivor : waiting)
+    EXPECT_THAT(next(survivor), StartsWith("failed "));
+  ::usleep(1500000);
+  rank(0).signal(SIGSTOP);
+  for (const int survivor : waiting)
+    EXPECT_THAT(next(survivor),
+                AllOf(StartsWith("refused -4"), HasSubstr("no answer from rank 0"), HasSubstr("blames 0")))
+        << survivor;
+}
+
 TEST_P(Shrink, TwiceInARow) {
   start(1U << 16, 2);
   if (HasFatalFailure()) return;
