@@ -1,13 +1,8 @@
 /* Makes a communicator and runs its first all-reduces, for scripts/scale. */
 #include <gossamer/gossamer.h>
 
+#include "bench/scale/check.h"
 #include "bench/scale/first_calls.h"
-
-static void check(goss_status status, const char* what) {
-  if (status == GOSS_SUCCESS) return;
-  fprintf(stderr, "%s: %s: %s\n", what, goss_status_string(status), goss_last_error());
-  exit(1);
-}
 
 static double all_reduce_s(goss_comm_t comm, const float* in, float* out, size_t bytes) {
   const double start = now_s();

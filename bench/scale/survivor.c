@@ -1,13 +1,8 @@
 /* survivor RANKS_LEFT: reduces until ranks die, shrinks until RANKS_LEFT are left, and says when, for scripts/scale. */
 #include <gossamer/gossamer.h>
 
+#include "bench/scale/check.h"
 #include "bench/scale/first_calls.h"
-
-static void check(goss_status status, const char* what) {
-  if (status == GOSS_SUCCESS) return;
-  fprintf(stderr, "%s: %s: %s\n", what, goss_status_string(status), goss_last_error());
-  exit(1);
-}
 
 static goss_status reduce(goss_comm_t comm, float* sum) {
   const float one = 1;

@@ -3,17 +3,12 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include "bench/scale/check.h"
 #include "bench/scale/first_calls.h"
 
 static int ranks;
 static goss_unique_id meeting;
 static struct times most; /* Of rank 0, which has the maxima of all. */
-
-static void check(goss_status status, const char* what) {
-  if (status == GOSS_SUCCESS) return;
-  fprintf(stderr, "%s: %s: %s\n", what, goss_status_string(status), goss_last_error());
-  exit(1);
-}
 
 static double all_reduce_s(goss_comm_t comm) {
   const float ones[2] = {1, 1};

@@ -14,19 +14,24 @@ struct Message {
   double at_s;
   std::uint64_t number;
   int from, to;
-  std::shared_ptr<const AgreementOutcome> outcome; ///< Of a rank that has not decided: its view alone.
+  std::shared_ptr<const AgreementOutcome> outcome; ///< Where the sender has not decided: its view alone.
   bool decides;
   bool operator>(const Message& other) const { return at_s != other.at_s ? at_s > other.at_s : number > other.number; }
 };
 
-/// As many of the members as may take part: those that are gone, up to a quarter, and others evenly among the rest.
+bool contains(const std::vector<int>& ranks, int rank) {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+/// The members whose messages are simulated, kAgreeing at most: the gone ones, up to a quarter, and of the others some
+/// at even distances.
 std::vector<int> chosen(const std::vector<int>& members, const std::vector<int>& gone) {
   if (members.size() <= kAgreeing) return members;
   std::vector<int> some(gone.begin(),
                         gone.begin() + std::min<std::ptrdiff_t>(gone.end() - gone.begin(), kAgreeing / 4));
   std::vector<int> living;
   for (const int rank : members)
-    if (std::find(gone.begin(), gone.end(), rank) == gone.end()) living.push_back(rank);
+    if (!contains(gone, rank)) living.push_back(rank);
   const std::size_t wanted = std::min(kAgreeing - some.size(), living.size());
   for (std::size_t i = 0; i < wanted; ++i)
     some.push_back(living[i * living.size() / wanted]);
@@ -36,7 +41,7 @@ std::vector<int> chosen(const std::vector<int>& members, const std::vector<int>&
 
 class Meeting {
  public:
-  /// Each rank but one stands for so many.
+  /// Each rank but the speaker stands for `each_stands_for` ranks.
   Meeting(const Network& network, const std::vector<int>& ranks, const std::vector<int>& gone, Agreement::Manner manner,
           double each_stands_for)
       : network_(network),
@@ -49,7 +54,7 @@ class Meeting {
         over_(ranks.size()) {
     const int size = static_cast<int>(ranks.size());
     for (int rank = 0; rank < size; ++rank) {
-      gone_.push_back(std::find(gone.begin(), gone.end(), ranks[static_cast<std::size_t>(rank)]) != gone.end());
+      gone_.push_back(contains(gone, ranks[static_cast<std::size_t>(rank)]));
       parts_.push_back(std::make_unique<Agreement>(
           rank, size, [](std::uint32_t wanted) { return wanted; }, manner));
     }
@@ -74,18 +79,21 @@ class Meeting {
       if (!message.decides && to.owesView(message.outcome->view)) tell(message.to, {message.from}, false);
     }
     cost_.time_s = now_s_;
-    for (int rank = 0; rank < size; ++rank)
-      cost_.goes_on = cost_.goes_on && (isGone(rank) || (part(rank).isComplete() && part(rank).goesOn()));
+    cost_.goes_on = allLiving([](const Agreement& agreement) { return agreement.isComplete() && agreement.goesOn(); });
     return cost_;
   }
 
  private:
   Agreement& part(int rank) { return *parts_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] bool isGone(int rank) const { return gone_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] bool isComplete() const {
+  template <typename Holds>
+  [[nodiscard]] bool allLiving(Holds holds) const {
     for (std::size_t rank = 0; rank < parts_.size(); ++rank)
-      if (!gone_[rank] && !parts_[rank]->isComplete()) return false;
+      if (!gone_[rank] && !holds(*parts_[rank])) return false;
     return true;
+  }
+  [[nodiscard]] bool isComplete() const {
+    return allLiving([](const Agreement& agreement) { return agreement.isComplete(); });
   }
 
   /// As Shrink::settle (lib/health/shrink.cc).
@@ -131,7 +139,7 @@ class Meeting {
   std::vector<double> port_free_s_;
   std::vector<bool> untold_; ///< By rank: it has something to tell.
   std::vector<bool> told_;   ///< By rank: it has told its decision.
-  std::vector<bool> over_;   ///< By rank: it waits for nobody any more.
+  std::vector<bool> over_;   ///< By rank: it awaits no other rank any more.
   std::priority_queue<Message, std::vector<Message>, std::greater<>> messages_;
   std::uint64_t number_ = 0;
   double now_s_ = 0;
@@ -146,7 +154,7 @@ AgreementCost agree(const Network& network, const std::vector<int>& members, con
   const double each = ranks.size() < 2 ? 1 : peers / (static_cast<double>(ranks.size()) - 1);
   const Agreement::Manner manner = Agreement::mannerOf(static_cast<int>(members.size()));
   AgreementCost cost = Meeting(network, ranks, gone, manner, each).run();
-  // Where one rank speaks for all, the others' messages are those of all other ranks already.
+  // With a speaker, `each` has counted the messages of all members already.
   if (manner == Agreement::Manner::all)
     cost.messages *= static_cast<double>(members.size()) / static_cast<double>(ranks.size());
   return cost;

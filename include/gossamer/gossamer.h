@@ -284,13 +284,13 @@ GOSS_API goss_status goss_unique_id_create(goss_unique_id* id);
 /// destroyed already; nothing has changed then.
 GOSS_API goss_status goss_unique_id_destroy(const goss_unique_id* id);
 
-/// Collective over all `ranks` processes or threads: meets the others, connects, and returns a communicator.
-/// `config` NULL: everything from the environment (a lone process without launcher variables becomes 1 rank of 1).
-/// Blocks up to bootstrap_timeout_ms. Between 3 to 16 hosts, some 2 ms or more of round trip apart, a rank of each then
-/// measures the links, as goss_comm_measure_links does, mostly for 1 to 12 s, at most some 20, unless one has
-/// GOSS_MEASURE=off or trials, GOSS_LINKS, GOSS_ALGORITHM or GOSS_FRAGMENT_BYTES; a rank that dies meanwhile fails the
-/// call on all ranks, with a collective's errors. Other errors: GOSS_ERR_BOOTSTRAP naming the missing ranks,
-/// GOSS_ERR_PROTOCOL, GOSS_ERR_RESOURCE, GOSS_ERR_INVALID_ARGUMENT.
+/// Collective over all `ranks` processes or threads: each meets the others, connects, and gets a communicator. `config`
+/// NULL: everything from the environment (a process without launcher variables becomes rank 0 of 1). Blocks up to
+/// bootstrap_timeout_ms. Where the ranks are on 3 to 16 hosts, and a round trip between some hosts takes 2 ms or more,
+/// a rank of each host then measures the links, as goss_comm_measure_links does, for 1 to 12 s mostly and 20 s at most.
+/// None measures if a rank has GOSS_MEASURE=off or trials, GOSS_LINKS, GOSS_ALGORITHM or GOSS_FRAGMENT_BYTES. A rank
+/// that dies meanwhile fails the call on all ranks, with a collective's errors. Other errors: GOSS_ERR_BOOTSTRAP naming
+/// the missing ranks, GOSS_ERR_PROTOCOL, GOSS_ERR_RESOURCE, GOSS_ERR_INVALID_ARGUMENT.
 GOSS_API goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm);
 
 /// Collective. Ranks that give the same `color` form a new communicator, ordered by (key, old rank). color < 0: this
@@ -300,12 +300,12 @@ GOSS_API goss_status goss_comm_split(goss_comm_t comm, int32_t color, int32_t ke
 /// Collective. A new communicator of the same ranks in the same order, which orders its operations apart from `comm`.
 GOSS_API goss_status goss_comm_dup(goss_comm_t comm, goss_comm_t* new_comm);
 
-/// Collective over the ranks that are left: after others have died or fallen silent, or at any time. They agree on who
-/// is left (docs/shrink.md) and get a communicator of these, in the old order. `comm` fails, if it has not yet: destroy
-/// it. A rank that lives is waited for, up to options->timeout_ms (0: the communicator's); one that gives no sign of
-/// life for GOSS_SILENCE_MS is left out. Of `options` only timeout_ms counts. Errors: GOSS_ERR_TIMEOUT naming who has
-/// not come, after which the call may be repeated; GOSS_ERR_PEER_LOST when the others have gone on without this rank,
-/// or when as many as are left, or more, are silent and may have gone on elsewhere.
+/// Collective over the ranks that are left when others have died or are silent; may be called at any time. The ranks
+/// agree on which are left (docs/shrink.md), and get a communicator of these, in the old order. `comm` fails, if it has
+/// not failed yet: destroy it. A rank that lives is waited for, up to options->timeout_ms (0: the communicator's); a
+/// rank that gives no sign of life for GOSS_SILENCE_MS is left out. Of `options` only timeout_ms counts. Errors:
+/// GOSS_ERR_TIMEOUT naming who has not called, after which the call may be repeated; GOSS_ERR_PEER_LOST when the others
+/// have gone on without this rank, or when no more than half are left and silent ranks may have gone on elsewhere.
 GOSS_API goss_status goss_comm_shrink(goss_comm_t comm, const goss_options* options, goss_comm_t* new_comm);
 
 /// The calling process's rank in `comm`, from 0.

@@ -63,7 +63,7 @@ struct PathUse {
   std::uint64_t resent_bytes = 0; ///< Bytes that were sent again, because packets were lost.
 };
 
-/// Idle: prepare() was called, and nobody has needed the link yet.
+/// Idle: prepare() was called, and neither end has used the link yet.
 enum class LinkState { idle, connecting, ready, failed };
 
 class Transport {
@@ -79,10 +79,11 @@ class Transport {
   virtual Result<std::string> open() = 0;
   /// Whether this end could reach a peer whose open() returned `address`. Pure; both ends answer alike.
   [[nodiscard]] virtual bool reaches(std::string_view address) const = 0;
-  /// Begins to connect to `peer`; both ends call it. Never blocks: progress() completes it, link() tells.
+  /// Begins to connect to `peer`; both ends call it. Never blocks: progress() makes the link, and link() says its
+  /// state.
   virtual Status connect(int peer, std::string_view address) = 0;
-  /// As connect(), but the link may be made at its first use: when this end sends over it, or the peer's does. Both
-  /// ends call one of the two. A peer that cannot be reached then is reported as lost.
+  /// As connect(), but the transport may make the link at its first use, when one of its ends sends. Each end calls
+  /// either connect() or prepare(). A peer that cannot be reached at the first use is reported as lost.
   virtual Status prepare(int peer, std::string_view address) { return connect(peer, address); }
   [[nodiscard]] virtual LinkState link(int peer) const = 0;
   /// Why link(peer) is failed; ok while it is not.

@@ -11,14 +11,14 @@
 
 namespace goss {
 
-/// How a transport knows that a peer is lost. The other ranks may go on without a peer that has departed or ended, or
-/// is absent. A silent peer may itself go on, on the other side of a cut. A loss that neither the peer nor its host has
-/// told is silence.
+/// How a transport has lost a peer. A peer that has departed, has ended or is absent does not go on, so that the other
+/// ranks may go on without it. A silent peer may go on with other ranks. A peer is silent when neither it nor its host
+/// has said more.
 enum class PeerLoss {
   departed, ///< The peer said goodbye before it closed: not a failure by itself.
   ended,    ///< The peer's host shows that its process has ended, or refuses calls at the port where it listened.
-  silent,   ///< The link to the peer broke, or either end gave it up, and the peer was not reached again in time.
-  absent,   ///< The peer has departed or ended: its host refuses the first call, so that it could not say goodbye.
+  silent, ///< The link broke and the peer was not reached again in time, or one end of the link has given up the other.
+  absent, ///< The peer has departed or ended before a link to it was made: its host refuses the call.
 };
 
 class TransportListener {
@@ -31,9 +31,8 @@ class TransportListener {
 
 struct Config;
 
-/// How this rank's and rank 0's addresses look to each other: 4 or 16 bytes in network order; "" where no router
-/// translates that address (NAT), and throughout for rank 0. Ranks with equal sites are on the same side of all
-/// routers.
+/// Addresses of a rank and of rank 0, as routers (NAT) translate them: 4 or 16 bytes in network order; "" where no
+/// router translates the address, and for rank 0 itself. Ranks with equal sites are on the same side of all routers.
 struct Site {
   std::string from; ///< The address from which this rank's calls arrive.
   std::string at;   ///< The address at which it has reached rank 0.

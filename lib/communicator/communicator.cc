@@ -67,7 +67,7 @@ Communicator::~Communicator() {
   operations_.freeHandedOut();
   windows_.closeAllOnLoop();
   closed.goes_on = shrink_.agreement().goesOn();
-  closed.last_words = shrink_.agreement().lastWords();
+  closed.last_decision = shrink_.agreement().lastDecision();
   world_->unregisterOnLoop(context_, std::move(closed));
 }
 
@@ -136,9 +136,10 @@ void Communicator::handleControl(int rank, const ControlMessage& message) {
   detector_.heard(rank, message);
   switch (message.type) {
     case ControlMessage::Type::abort:
-      propagator_.fail(Status::error(static_cast<ErrorKind>(message.kind == 0 ? GOSS_ERR_ABORTED : message.kind),
-                                     message.text, ErrorScope::communicator, message.culprit),
-                       Origin::elsewhere);
+      propagator_.fail(
+          Status::error(static_cast<ErrorKind>(message.error_kind == 0 ? GOSS_ERR_ABORTED : message.error_kind),
+                        message.text, ErrorScope::communicator, message.culprit),
+          Origin::elsewhere);
       break;
     case ControlMessage::Type::probe:
       // The abort has not reached a rank that probes for a failed communicator, or it waits for us to shrink it.

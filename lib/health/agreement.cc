@@ -140,13 +140,13 @@ std::vector<int> remainingRanks(const AgreementView& view, int size) {
     for (auto& [other, entry] : accused)
       clear(entry.from, rank);
   };
-  for (const auto& [rank, entry] : view.accused) { // A rank that accuses itself has left.
+  for (const auto& [rank, entry] : view.accused) { // A rank that accuses itself has departed.
     if (has(entry.from, rank)) leaveOut(rank);
   }
   for (;;) {
     int worst = -1;
     int most = 0;
-    for (const auto& [rank, entry] : accused) { // Ascending: of equals the highest wins.
+    for (const auto& [rank, entry] : accused) { // In ascending order: of equals it takes the highest.
       const int count = countOf(entry.from);
       if (count > 0 && count >= most) {
         worst = rank;
@@ -191,8 +191,8 @@ Agreement::Agreement(int self, int size, Reserve reserve, Manner manner)
 void Agreement::accuse(int rank, bool ended) {
   if (rank == self_) return;
   lose(rank, ended);
-  // Who has ended can accuse nobody, so that the number of its accusers does not matter; a view that hundreds of ranks
-  // accuse it in one by one would be told hundreds of times.
+  // One accuser is enough for a rank that has ended, because a rank that has ended accuses nobody. If hundreds of ranks
+  // added their accusations to the view one by one, every rank would have to send its view hundreds of times.
   const auto known = view_.accused.find(rank);
   if (ended && !remains_[static_cast<std::size_t>(rank)] && known != view_.accused.end() && known->second.ended) return;
   AgreementView found;
@@ -202,7 +202,7 @@ void Agreement::accuse(int rank, bool ended) {
 }
 
 void Agreement::lose(int rank, bool ended) {
-  changed_ = changed_ || (decision_.has_value() && speaker() == rank); // Another is to be told the decision.
+  changed_ = changed_ || (decision_.has_value() && speaker() == rank); // The next speaker is to be told the decision.
   lost_[static_cast<std::size_t>(rank)] = true;
   if (ended) ended_[static_cast<std::size_t>(rank)] = true;
 }
@@ -234,7 +234,7 @@ void Agreement::hearDecision(int from, const AgreementOutcome& outcome) {
   if (outcome.over) over_[static_cast<std::size_t>(from)] = true;
   if (decision_.has_value()) return;
   if (left_out_[static_cast<std::size_t>(from)]) {
-    // Who has decided a view had it, will tell no other, and may have told nobody.
+    // The decision counts as the view of `from`: `from` sends no view after it, and may never have sent this one.
     told_[from] = outcome.view;
     has_told_[static_cast<std::size_t>(from)] = outcome.view == view_;
     decideIfAgreed();
@@ -253,7 +253,8 @@ void Agreement::noteRemaining(const AgreementView& view) {
     remains_[static_cast<std::size_t>(rank)] = true;
 }
 
-/// The lowest rank that remains and is not lost.
+/// The lowest rank that remains and that this rank has not lost: with Manner::speaker it collects the views of the
+/// others.
 int Agreement::speaker() const {
   for (int rank = 0; rank < size_; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
@@ -262,8 +263,8 @@ int Agreement::speaker() const {
   return -1;
 }
 
-/// A rank that is left out speaks for itself, because those that remain may not know what it knows; so does one that
-/// cannot adopt the speaker's decision.
+/// Whether this rank tells the speaker alone. A rank that its own view leaves out tells all others, because those that
+/// remain may not know what it knows; so does a rank that cannot adopt the speaker's decision.
 bool Agreement::isSpokenFor() const {
   if (manner_ != Manner::speaker || !remains_[static_cast<std::size_t>(self_)]) return false;
   const int first = speaker();
@@ -300,7 +301,7 @@ bool Agreement::owesView(const AgreementView& theirs) const {
 std::vector<int> Agreement::asked() const {
   if (!isSpokenFor()) return awaited();
   const int first = speaker();
-  // After its last word the speaker has nothing to add about those that this rank still waits for.
+  // The speaker's last message has said all that the speaker knows of the ranks that this rank still waits for.
   return decision_.has_value() && over_[static_cast<std::size_t>(first)] ? awaited() : std::vector<int>{first};
 }
 
@@ -345,7 +346,7 @@ bool Agreement::goesOn() const {
   return hasQuorum(agreed(), ended);
 }
 
-/// An accusation that was needless when its rank was lost is needed when a view lets that rank remain.
+/// Accuses the lost ranks that remain by the view: an accusation that accuse() found needless may be needed now.
 void Agreement::accuseTheLost() {
   for (bool more = true; more;) {
     more = false;
@@ -361,7 +362,7 @@ void Agreement::accuseTheLost() {
   }
 }
 
-/// The view is new, or has grown. Whatever this rank sends, it has reserved.
+/// Follows a view that is new or has grown. This rank sends no context number that it has not reserved.
 void Agreement::settle() {
   if (view_.context != reserved_) {
     const std::uint32_t free = reserve_(view_.context);
@@ -375,7 +376,8 @@ void Agreement::settle() {
     has_told_[static_cast<std::size_t>(rank)] = told == view_;
 }
 
-/// A rank that its own view leaves out decides nothing: the others send it their decision.
+/// Decides the view if no rank is awaited. A rank that its own view leaves out decides nothing: it waits for the
+/// decision of the others.
 void Agreement::decideIfAgreed() {
   if (!remains_[static_cast<std::size_t>(self_)]) return;
   for (int rank = 0; rank < size_; ++rank)

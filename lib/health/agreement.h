@@ -1,4 +1,4 @@
-/// How the remaining ranks agree on who they are. docs/shrink.md describes the protocol.
+/// How the ranks that remain after failures agree on which ranks remain. docs/shrink.md describes the protocol.
 #ifndef GOSS_LIB_HEALTH_AGREEMENT_H_
 #define GOSS_LIB_HEALTH_AGREEMENT_H_
 
@@ -14,11 +14,11 @@
 
 namespace goss {
 
-/// What a rank knows: which rank accuses which of being gone, and the lowest number that the new communicator may have.
-/// A view only grows: merging takes the union, and the larger number.
+/// What a rank knows: which ranks accuse which of being lost, and the lowest context number that the new communicator
+/// may have. A view only grows: merging takes the union of the accusations, and the larger number.
 struct AgreementView {
   struct Accused {
-    /// The rank's host said that its process has ended, or the rank said that it left.
+    /// The host of the accused rank has said that its process has ended, or the rank itself has said that it departs.
     bool ended = false;
     std::vector<std::uint64_t> from; ///< The accusers, one bit for each rank.
     bool operator==(const Accused&) const = default;
@@ -31,15 +31,15 @@ struct AgreementView {
   bool merge(const AgreementView& other);
   void accuse(int accuser, int rank, bool ended, int size);
   [[nodiscard]] std::string encode() const;
-  /// Errors: protocol, for a view that makes no sense among `size` ranks.
+  /// Errors: protocol, when `bytes` are no view of `size` ranks.
   static Result<AgreementView> decode(std::string_view bytes, int size);
 };
 
-/// What a rank that has decided tells.
+/// What a rank that has decided sends to others.
 struct AgreementOutcome {
   AgreementView view;
-  std::vector<bool> agreed; ///< By rank: whether it is known to have decided this view.
-  bool over = false;        ///< The rank waits for no other any more.
+  std::vector<bool> agreed; ///< By rank: whether the sender knows that it has decided this view.
+  bool over = false;        ///< The sender waits for no other rank any more.
 
   bool operator==(const AgreementOutcome&) const = default;
   [[nodiscard]] std::string encode() const;
@@ -49,67 +49,70 @@ struct AgreementOutcome {
   [[nodiscard]] static std::size_t overhead(int size);
 };
 
-/// The ranks that `view` leaves. As long as remaining ranks accuse each other, the rank that most of them accuse is
-/// left out, of equals the highest. So a dead rank goes, and of two that have lost each other, one.
+/// The ranks that remain by `view`. A rank that accuses itself does not. Then, as long as a remaining rank is accused,
+/// the rank that most remaining ranks accuse is left out, of equals the highest: a dead rank, and of two ranks that
+/// have lost each other one.
 [[nodiscard]] std::vector<int> remainingRanks(const AgreementView& view, int size);
-/// Whether the ranks that `agreed` may go on; both lists have one entry for each rank. They may when all others have
-/// `ended`, so that no rank is left to go on elsewhere, or when the ranks that agreed are more than half, or half
+/// Whether the ranks that have `agreed` may go on; both lists have one entry for each rank. They may when all others
+/// have `ended`, so that no other ranks can go on by another decision, or when they are more than half of all, or half
 /// including rank 0.
 [[nodiscard]] bool hasQuorum(const std::vector<bool>& agreed, const std::vector<bool>& ended);
 
-/// One rank's part in one agreement: pure, so that all interleavings can be tried with seeds. A rank sends its view to
-/// audience() whenever the view has grown. It decides when all ranks that remain by its view have sent it the same
-/// view, and sends the decision to audience(). It goes on when enough of the remaining ranks are known to have the same
-/// decision: see hasQuorum(). docs/shrink.md proves that the ranks that go on have one decision, whichever ranks die or
-/// are cut off meanwhile, and whoever tells whom. Not thread-safe.
+/// One rank's part in one agreement. It sends nothing itself, so that tests can try all interleavings with seeds. A
+/// rank sends its view to audience() whenever the view has grown. It decides when all ranks that remain by its view
+/// have sent it the same view, and sends the decision to audience(). It goes on when enough of the remaining ranks are
+/// known to have the same decision: see hasQuorum(). docs/shrink.md proves that the ranks that go on have one decision,
+/// whichever ranks die or are cut off meanwhile, and whoever tells whom. Not thread-safe.
 class Agreement {
  public:
-  /// `wanted` if it is free on this rank, else a higher number that is; taken for this agreement (ContextNumbers).
+  /// Reserves, for this agreement, the context number `wanted` if it is free on this rank, else a higher one that is.
   using Reserve = std::function<std::uint32_t(std::uint32_t wanted)>;
   enum class Manner {
-    all,     ///< Every rank tells every other: fewest hops, and size squared messages.
-    speaker, ///< Ranks tell the lowest that remains, which tells all: a few messages a rank.
+    all,     ///< Every rank tells every other: the fewest steps, but as many messages as there are pairs of ranks.
+    speaker, ///< Every rank tells the lowest that remains, the speaker, which tells all: a few messages for each rank.
   };
-  /// Of more ranks one speaks for all.
-  static constexpr int kFew = 8;
-  [[nodiscard]] static Manner mannerOf(int size) { return size > kFew ? Manner::speaker : Manner::all; }
+  /// The most ranks among which each tells all others; among more, mannerOf() lets one, the speaker, tell the others.
+  static constexpr int kMaxTellingAll = 8;
+  [[nodiscard]] static Manner mannerOf(int size) { return size > kMaxTellingAll ? Manner::speaker : Manner::all; }
   Agreement(int self, int size, Reserve reserve, Manner manner);
 
-  /// This rank has lost `rank`, which has `ended` or else is silent.
+  /// This rank has lost `rank`, which has `ended`, or else is silent.
   void accuse(int rank, bool ended);
-  /// `from` has sent its view. A view in which `from` accuses itself says that it has left.
+  /// `from` has sent its view. A view in which `from` accuses itself says that `from` has departed.
   void hear(int from, const AgreementView& theirs);
-  /// `from` has decided. This rank does not adopt the decision when one of its views has left `from` out, because
-  /// others may have decided by that view; it then counts as the view that `from` has sent.
+  /// `from` has sent its decision, which this rank adopts if it has none. It does not adopt the decision when one of
+  /// its own views has left `from` out, because other ranks may have decided that view; the decision then counts as the
+  /// view of `from`.
   void hearDecision(int from, const AgreementOutcome& outcome);
 
   [[nodiscard]] const AgreementView& view() const { return view_; }
-  /// Whether, since the last call, the view has grown, or the rank that was told this rank's decision is lost.
+  /// Whether audience() has news to be told: since the last call the view has grown, or the speaker, to which this rank
+  /// has told its decision, was lost.
   bool takeChanged();
-  /// The ranks to tell this rank's view, or once it has decided its decision. Empty as long as this rank speaks for the
-  /// others and has not heard from all that remain: it speaks once.
+  /// The ranks to be told this rank's view or, when it has decided, its decision. Empty while this rank is the speaker
+  /// and has not received the views of all that remain, because the speaker sends its own view once.
   [[nodiscard]] std::vector<int> audience() const;
-  /// Whether this rank tells others what all have decided: Manner::speaker.
+  /// Whether this rank is the speaker (Manner::speaker), which tells all others what it knows.
   [[nodiscard]] bool speaksForOthers() const;
-  /// Whether a rank with the view `theirs` must be told this rank's, because nobody else may tell it.
+  /// Whether this rank must send its view to a rank that has sent `theirs`, because perhaps no other rank will.
   [[nodiscard]] bool owesView(const AgreementView& theirs) const;
-  /// Those of awaited() to be asked again and watched, or instead of them the rank that speaks.
+  /// The ranks to ask again and to watch: those of awaited(), or the speaker alone while it collects their messages.
   [[nodiscard]] std::vector<int> asked() const;
   /// Whether awaited() holds `rank`.
   [[nodiscard]] bool isAwaited(int rank) const;
-  /// Ranks whose messages this rank needs. Before the decision: those that remain by this rank's view and have not sent
-  /// it the same view. If this rank itself does not remain: those who remain and may still tell it a decision, and
-  /// those who do not remain either and have not sent it the same view. After the decision: those that remain by it,
-  /// have sent no decision, and are not lost.
+  /// The ranks from which this rank needs a message. Before its decision: those that remain by its view and have not
+  /// sent it the same view. If its view leaves it out: of the ranks that are not lost and have told it no decision,
+  /// those that remain and those that have not sent it the same view. After its decision: those that remain by the
+  /// decision, are not lost, and have told it no decision.
   [[nodiscard]] std::vector<int> awaited() const;
-  /// The agreed view, once there is one: this rank's or another's.
+  /// The view that this rank has decided, or has adopted from another rank; none: not yet.
   [[nodiscard]] const std::optional<AgreementView>& decision() const { return decision_; }
-  /// Whether no rank is awaited any more. There is no decision then if this rank's view leaves it out, all who remain
-  /// by that view are lost, and all others that are not lost know it.
+  /// Whether this rank needs no more messages. It has no decision then if its own view leaves it out, all ranks that
+  /// remain by that view are lost, and all others that are not lost have sent it the same view.
   [[nodiscard]] bool isComplete() const;
-  /// By rank: whether it is known to have the same decision; true for this rank itself.
+  /// By rank: whether this rank knows that it has the same decision; true for this rank itself.
   [[nodiscard]] std::vector<bool> agreed() const;
-  /// Once isComplete(): whether this rank goes on, with the ranks that remain by the decision.
+  /// When isComplete(): whether this rank goes on, with the ranks that remain by the decision.
   [[nodiscard]] bool goesOn() const;
 
  private:
@@ -132,14 +135,15 @@ class Agreement {
   AgreementView view_;
   bool changed_ = true;
   std::map<int, AgreementView> told_;           ///< By rank: the latest view that it has sent.
-  std::map<int, AgreementView> told_decisions_; ///< By rank: the decision that it, or another of it, has sent.
-  // The next two are kept up to date, because each message from hundreds of ranks asks for them.
-  std::vector<bool> has_told_; ///< By rank: whether the latest view that it has sent is this rank's.
+  std::map<int, AgreementView> told_decisions_; ///< By rank: its decision, which it, or another rank for it, has sent.
+  // has_told_ and remains_ follow from other members; they are stored because each message of hundreds of ranks needs
+  // them.
+  std::vector<bool> has_told_; ///< By rank: whether the latest view that it has sent equals this rank's.
   std::vector<bool> remains_;  ///< By rank: whether it remains by the decision, else by the view.
   std::vector<bool> left_out_; ///< By rank: whether any view of this rank has left it out.
-  std::vector<bool> lost_;     ///< By rank: whether this rank will hear nothing more from it.
+  std::vector<bool> lost_;     ///< By rank: whether this rank will receive nothing more from it.
   std::vector<bool> ended_;    ///< By rank: whether it is lost and has ended.
-  std::vector<bool> over_;     ///< By rank: AgreementOutcome::over.
+  std::vector<bool> over_;     ///< By rank: AgreementOutcome::over of its last message.
   std::optional<AgreementView> decision_;
 };
 

@@ -13,7 +13,7 @@ FailurePropagator::FailurePropagator(const Peers& peers, OperationTable& operati
 ControlMessage FailurePropagator::abortMessage() const {
   const Status& failure = operations_.asyncError();
   ControlMessage message = peers_.message(ControlMessage::Type::abort);
-  message.kind = failure.kind();
+  message.error_kind = failure.kind();
   message.culprit = failure.peer();
   message.text = failure.text();
   return message;

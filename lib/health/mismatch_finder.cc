@@ -63,9 +63,8 @@ void MismatchFinder::handle(int rank, const ControlMessage& message) {
   if (!operations_.asyncError().isOk()) return propagator_.tell(rank); // Perhaps it is the same mismatch.
   const History& ours = operations_.history();
   const std::optional<History> theirs = History::decode(message.operation, message.text);
-  const bool has_left = message.text.empty();
   const std::optional<std::uint64_t> number =
-      theirs.has_value() && !has_left ? ours.firstDifference(*theirs) : std::nullopt;
+      theirs.has_value() && !message.hasDeparted() ? ours.firstDifference(*theirs) : std::nullopt;
   if (!number.has_value()) {
     if (!propagator_.expected().isOk()) propagator_.fail(propagator_.expected(), Origin::here);
     return;

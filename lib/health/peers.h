@@ -1,4 +1,4 @@
-/// Access of one communicator to its other ranks, outside of operations.
+/// The other ranks of a communicator, for what sends them control messages.
 #ifndef GOSS_LIB_HEALTH_PEERS_H_
 #define GOSS_LIB_HEALTH_PEERS_H_
 
@@ -19,14 +19,14 @@ struct Peers {
   Mesh& mesh;
   ControlChannel& control;
 
-  /// A control message of this communicator, to be filled in.
+  /// A control message of this communicator; the caller fills in the rest.
   [[nodiscard]] ControlMessage message(ControlMessage::Type type) const {
     ControlMessage made;
     made.type = type;
     made.context = context;
     return made;
   }
-  /// Best effort: a lost rank is skipped.
+  /// As ControlChannel::sendOnLoop.
   void send(int rank, const ControlMessage& message) const GOSS_ON_LOOP {
     control.sendOnLoop(group.worldRank(rank), message);
   }
@@ -34,13 +34,14 @@ struct Peers {
     for (const int rank : ranks)
       send(rank, message);
   }
-  /// Sends what all ranks must hear, and each of them passes on when it hears it first. Ranks to which this one has no
-  /// link hear it from others, for most: Mesh::passNews() says which links are made for it.
+  /// Sends a message that is for all ranks, and that each rank sends on by this function when it receives it first. It
+  /// goes to the ranks to which this one has a link, and to those of Mesh::passNews(), whose links are made for it; the
+  /// others receive it from other ranks.
   void spread(const ControlMessage& message) const GOSS_ON_LOOP {
     for (const int rank : group.others())
       if (!mesh.isIdle(group.worldRank(rank)) || Mesh::passNews(group.rank(), rank, group.size())) send(rank, message);
   }
-  /// Forward to the mesh's functions of the same names.
+  /// As the functions of Mesh with the same names.
   [[nodiscard]] bool isLost(int rank) const GOSS_ON_LOOP { return mesh.isLost(group.worldRank(rank)); }
   [[nodiscard]] bool hasEnded(int rank) const GOSS_ON_LOOP { return mesh.hasEnded(group.worldRank(rank)); }
 };

@@ -13,7 +13,7 @@ namespace goss {
 
 namespace {
 
-/// Shrink::remind() sends in at least every so many-th of its calls.
+/// Of so many calls of Shrink::remind() in a row at least one sends.
 constexpr unsigned kMaxPause = 4;
 
 std::vector<int> ranksOf(const std::vector<bool>& flags) {
@@ -36,7 +36,7 @@ bool Shrink::isBound() const {
 void Shrink::makeAgreement() {
   const auto reserve = [this, raised = 0U](std::uint32_t wanted) mutable {
     const std::uint32_t number = hooks_.reserve(wanted, raised);
-    // A number that was free does not count: many ranks name many numbers, and there are only kMaxContext.
+    // Only numbers that were taken count: hundreds of ranks want as many numbers, and there are only kMaxContext.
     if (number != wanted) ++raised;
     return number;
   };
@@ -57,14 +57,16 @@ void Shrink::begin() {
   settle();
 }
 
-/// Sends news to the others, and ends the attempt when it is settled which ranks go on. Messages that have come
-/// together change the view many times, so that the others are told once, behind the last of them.
+/// Takes note of what the agreement has become, and ends the attempt when no rank is awaited any more. Messages that
+/// have come together change the view many times; where Hooks::defer says so, the other ranks are told after the last
+/// of them.
 void Shrink::settle() {
   untold_ = agreement_->takeChanged() || untold_;
   const bool decides =
       agreement_->decision().has_value() && decisions_.try_emplace(attempt_, Decision{*agreement_->decision()}).second;
   const bool ends = agreement_->isComplete();
-  // Sends the last view too, because ranks that have not decided need it, unless they only wait for the decision.
+  // With Manner::all, ranks that have not decided need the view that this rank has decided, too. With Manner::speaker
+  // they wait for the speaker's decision alone.
   if (decides && untold_ && manner_ == Agreement::Manner::all) tellView(peers_.group.others());
   untold_ = untold_ || decides;
   if (decides || ends || ((untold_ || !owed_.empty()) && !hooks_.defer())) flush();
@@ -77,10 +79,8 @@ void Shrink::flush() {
   const std::vector<int> audience = untold_ ? agreement_->audience() : std::vector<int>();
   untold_ = untold_ && audience.empty();
   owed.insert(audience.begin(), audience.end());
-  const std::vector<int> ranks(owed.begin(), owed.end());
-  // Where all tell all, nobody has to ask.
-  const Answer answer = manner_ == Agreement::Manner::speaker ? Answer::ifAwaited : Answer::none;
-  decisions_.contains(attempt_) ? tellDecision(ranks, attempt_, answer) : tellView(ranks);
+  // With Manner::all every rank sends its decision to all others anyway, so that this message requests none.
+  tell({owed.begin(), owed.end()}, manner_ == Agreement::Manner::speaker ? Request::ofAwaited : Request::none);
 }
 
 void Shrink::endAttempt() {
@@ -93,10 +93,10 @@ void Shrink::endAttempt() {
   untold_ = false;
   decision.goes_on = agreement_->goesOn();
   decision.agreed = agreement_->agreed();
-  // Those for whom this rank speaks learn who has agreed.
-  const bool last_word = !is_undecided && agreement_->speaksForOthers();
+  const bool speaks = agreement_->speaksForOthers();
   agreement_.reset();
-  if (last_word) tellDecision(peers_.group.others(), attempt_ - 1);
+  // The speaker's last message tells all others which ranks have the decision, so that they need not ask each other.
+  if (speaks) tellDecision(peers_.group.others(), attempt_ - 1);
   hooks_.end_call(Status::ok());
 }
 
@@ -105,15 +105,16 @@ std::vector<int> Shrink::awaited() const { return agreement_ != nullptr ? agreem
 void Shrink::remind() {
   ++reminders_;
   if (reminders_ % kMaxPause != 0 && !std::has_single_bit(reminders_)) return;
-  if (decisions_.contains(attempt_)) {
-    tellDecision(awaited(), attempt_, Answer::wanted);
-  } else {
-    tellView(awaited());
-  }
+  tell(awaited(), Request::ofAll);
+}
+
+/// Sends `ranks` this rank's decision in the current attempt, or as long as there is none its view.
+void Shrink::tell(const std::vector<int>& ranks, Request request) {
+  if (ranks.empty()) return;
+  decisions_.contains(attempt_) ? tellDecision(ranks, attempt_, request) : tellView(ranks);
 }
 
 void Shrink::tellView(const std::vector<int>& ranks) {
-  if (agreement_ == nullptr || ranks.empty()) return;
   ControlMessage message = peers_.message(ControlMessage::Type::view);
   message.operation = attempt_;
   message.text = agreement_->view().encode();
@@ -126,14 +127,14 @@ void Shrink::tellView(const std::vector<int>& ranks) {
       ErrorScope::communicator));
 }
 
-/// Does nothing when `attempt` goes on and this rank has not decided in it. `answer`: whether each rank is to tell its
-/// own decision, although it may have told it before.
-void Shrink::tellDecision(const std::vector<int>& ranks, std::uint64_t attempt, Answer answer) {
-  if (!decisions_.contains(attempt) || ranks.empty()) return;
+/// Sends `ranks` this rank's decision in `attempt`; nothing if this rank has none. A rank of which `request` requests
+/// its decision sends it even if it has sent it before. Only in the current attempt ranks are awaited.
+void Shrink::tellDecision(const std::vector<int>& ranks, std::uint64_t attempt, Request request) {
+  if (!decisions_.contains(attempt)) return;
   ControlMessage message = decisionMessage(attempt);
   for (const int rank : ranks) {
-    const bool awaits = answer == Answer::ifAwaited && attempt == attempt_ && agreement_ && agreement_->isAwaited(rank);
-    message.culprit = awaits || answer == Answer::wanted ? peers_.group.worldRank(rank) : -1;
+    const bool requests = request == Request::ofAll || (request == Request::ofAwaited && agreement_->isAwaited(rank));
+    message.culprit = requests ? peers_.group.worldRank(rank) : -1;
     peers_.send(rank, message);
   }
 }
@@ -142,25 +143,22 @@ ControlMessage Shrink::decisionMessage(std::uint64_t attempt) const {
   const Decision& decision = decisions_.at(attempt);
   ControlMessage message = peers_.message(decision.is_made ? ControlMessage::Type::agreed : ControlMessage::Type::view);
   message.operation = attempt;
-  // Without a decision the message has no view; its type, view, tells that this rank does not go on.
+  // Where this rank has no decision, the message says that it has departed and does not go on.
   if (!decision.is_made) return message;
-  const bool over = attempt != attempt_ || agreement_ == nullptr;
+  const bool over = attempt != attempt_;
   message.text = AgreementOutcome{decision.view, over ? decision.agreed : agreement_->agreed(), over}.encode();
   return message;
 }
 
-ControlMessage Shrink::lastWords() const {
+std::optional<ControlMessage> Shrink::lastDecision() const {
   const auto last =
       std::find_if(decisions_.rbegin(), decisions_.rend(), [](const auto& one) { return one.second.is_made; });
-  return last == decisions_.rend() ? peers_.message(ControlMessage::Type::view) : decisionMessage(last->first);
+  return last == decisions_.rend() ? std::nullopt : std::optional(decisionMessage(last->first));
 }
 
 void Shrink::handle(int rank, const ControlMessage& message) {
-  const bool left = message.text.empty();
-  const bool decided = !left && message.type == ControlMessage::Type::agreed;
-  const bool asks = !left && (!decided || message.culprit == peers_.group.worldRank(peers_.group.rank()));
-  // A rank that is ahead repeats its decision; a rank that is behind needs this rank's decision, unless it has left.
-  if (asks && message.operation <= attempt_) tellDecision({rank}, message.operation);
+  // The sender may still be in an attempt that has ended here.
+  if (message.wantsDecision(peers_.group.worldRank(peers_.group.rank()))) tellDecision({rank}, message.operation);
   if (message.operation != attempt_) return;
   hear(rank, message);
   if (agreement_ != nullptr) settle();
@@ -168,14 +166,12 @@ void Shrink::handle(int rank, const ControlMessage& message) {
 
 /// Takes in a message of the current attempt.
 void Shrink::hear(int rank, const ControlMessage& message) {
-  // No view: the sender has destroyed its communicator, after it went on (agreed) or not, or knows that it is left out.
-  const bool left = message.text.empty();
-  const bool decided = !left && message.type == ControlMessage::Type::agreed;
+  const bool agreed = message.type == ControlMessage::Type::agreed;
   const int size = peers_.group.size();
   const auto refuse = [&](const Status& why) {
     log_.warn(fmt::format("{} sent {}", peers_.group.nameOf(rank), why.text()));
   };
-  if (decided) {
+  if (agreed && !message.hasDeparted()) {
     Result<AgreementOutcome> read = AgreementOutcome::decode(message.text, size);
     if (!read.isOk()) return refuse(read.status());
     if (agreement_ != nullptr) return agreement_->hearDecision(rank, read.value());
@@ -183,8 +179,8 @@ void Shrink::hear(int rank, const ControlMessage& message) {
     return;
   }
   AgreementView view;
-  if (left) {
-    view.accuse(rank, rank, message.type != ControlMessage::Type::agreed, size);
+  if (message.hasDeparted()) {
+    view.accuse(rank, rank, !agreed, size); // A rank that goes on elsewhere has not ended.
   } else {
     Result<AgreementView> read = AgreementView::decode(message.text, size);
     if (!read.isOk()) return refuse(read.status());
@@ -195,7 +191,7 @@ void Shrink::hear(int rank, const ControlMessage& message) {
     return;
   }
   agreement_->hear(rank, view);
-  if (!left && agreement_->owesView(view)) owed_.insert(rank);
+  if (!message.hasDeparted() && agreement_->owesView(view)) owed_.insert(rank);
 }
 
 void Shrink::accuse(int rank) {
@@ -208,7 +204,7 @@ bool Shrink::goesOn() const {
   return std::ranges::any_of(decisions_, [](const auto& one) { return one.second.goes_on; });
 }
 
-// Every rank with this decision gets the same result, except the ranks that are left out.
+// All ranks with one decision get the same result, except those that the decision leaves out.
 Result<Shrink::Survivors> Shrink::outcome() {
   const Group& group = peers_.group;
   Decision& decision = decisions_.at(attempt_ - 1);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -22,12 +23,13 @@ namespace goss {
 class Shrink {
  public:
   struct Hooks {
-    /// Reserves a number for the new communicator: `wanted` if it is free, else a higher one; this attempt has `raised`
-    /// it so often before.
+    /// Reserves a context number for the new communicator: `wanted` if it is free, else a higher one. `raised`: how
+    /// often this attempt has got a higher one so far.
     std::function<std::uint32_t(std::uint32_t wanted, unsigned raised)> reserve;
-    /// Ends the call that waits for the attempt, if there is one, with this status.
+    /// Ends the call that waits for the attempt, if a call waits, with this status.
     std::function<void(const Status&)> end_call;
-    /// Whether flush() will be called when all messages that have come are read: false while no call waits.
+    /// Whether flush() will be called when all messages that have come are read. False: no call waits, and nobody will
+    /// call it.
     std::function<bool()> defer;
   };
   /// The ranks that go on, and their new communicator.
@@ -40,30 +42,31 @@ class Shrink {
 
   /// Number of the current attempt, or of the next one.
   [[nodiscard]] std::uint64_t attempt() const GOSS_ON_LOOP { return attempt_; }
-  /// Whether the last attempt has an outcome() that the next call must return: no call has returned it, or this rank
-  /// does not go on. Others may have gone on because this rank agreed, so it must not agree to anything else.
+  /// Whether the next call must return the outcome() of the last attempt: no call has returned it yet, or this rank
+  /// does not go on. Other ranks may have gone on because this rank agreed, so this rank must not agree to anything
+  /// else.
   [[nodiscard]] bool isBound() const GOSS_ON_LOOP;
-  /// Begins an attempt, or continues the unfinished one of an earlier call. Hooks::end_call may be called before this
-  /// returns.
+  /// Begins an attempt, or continues the one that an earlier call has begun and not ended. Calls Hooks::end_call where
+  /// the attempt ends at once.
   void begin() GOSS_ON_LOOP;
-  /// The ranks that the attempt waits for, as Agreement::asked(); none between attempts.
+  /// As Agreement::asked() of the current attempt; none before this rank has begun it.
   [[nodiscard]] std::vector<int> awaited() const GOSS_ON_LOOP;
-  /// Tells the others what this rank's view has learnt since it was told last: see Hooks::defer.
+  /// Sends this rank's view, or its decision, to those of the other ranks that need it and do not have it.
   void flush() GOSS_ON_LOOP;
-  /// Sends again what may have come too early for the ranks that are awaited. To be called every half second; it is
-  /// done after ever longer pauses, two seconds at most, because ranks that share processors have much to read.
+  /// Sends this rank's view, or its decision, to awaited() again, because these ranks may have received it before they
+  /// could use it. To be called every half second; sends after ever longer pauses, two seconds at most, because ranks
+  /// that share processors have much to read.
   void remind() GOSS_ON_LOOP;
-  /// The outcome of the last attempt, which has ended. A call returns it: see isBound(). Errors: peerLost, when the
-  /// others left this rank out, or when too few ranks agreed; resource, when there are no numbers for communicators
-  /// left.
+  /// The outcome of the last attempt, which has ended, for the call that returns it: see isBound(). Errors: peerLost,
+  /// when the others left this rank out, or when too few ranks agreed; resource, when no context number is left.
   Result<Survivors> outcome() GOSS_ON_LOOP;
-  /// Whether any attempt ended with this rank going on.
+  /// Whether an attempt has ended after which this rank goes on.
   [[nodiscard]] bool goesOn() const GOSS_ON_LOOP;
-  /// What tells this rank's decision in the last attempt that had one, also when the communicator is gone; of type
-  /// view: there was none.
-  [[nodiscard]] ControlMessage lastWords() const GOSS_ON_LOOP;
+  /// The message that tells this rank's decision in the last attempt in which it made or adopted one; none: in no
+  /// attempt. The world sends it when the communicator is destroyed.
+  [[nodiscard]] std::optional<ControlMessage> lastDecision() const GOSS_ON_LOOP;
 
-  /// Handles a message of type view or agreed.
+  /// Handles a message of type view or agreed from `rank`.
   void handle(int rank, const ControlMessage& message) GOSS_ON_LOOP;
   /// `rank` is lost: the current attempt accuses it.
   void accuse(int rank) GOSS_ON_LOOP;
@@ -72,19 +75,21 @@ class Shrink {
   /// How an attempt ends for this rank.
   struct Decision {
     AgreementView view;
-    bool is_made = true; ///< False: this rank's own view leaves it out, and nobody is left to tell it a decision.
-    /// Set when no rank is awaited any more: the ranks that are known to have agreed, and whether this rank goes on.
-    std::vector<bool> agreed{};
-    bool goes_on = false;
-    bool delivered = false; ///< outcome() has returned it.
+    /// False: `view` is this rank's own, which leaves this rank out, and no rank is left that could tell it a decision.
+    bool is_made = true;
+    std::vector<bool> agreed{}; ///< When the attempt has ended: as Agreement::agreed().
+    bool goes_on = false;       ///< When the attempt has ended: this rank goes on.
+    bool delivered = false;     ///< outcome() has returned it.
   };
 
   void makeAgreement() GOSS_ON_LOOP;
   void settle() GOSS_ON_LOOP;
   void endAttempt() GOSS_ON_LOOP;
+  /// From which of the ranks that are told this rank's decision it requests theirs.
+  enum class Request { none, ofAwaited, ofAll };
+  void tell(const std::vector<int>& ranks, Request request) GOSS_ON_LOOP;
   void tellView(const std::vector<int>& ranks) GOSS_ON_LOOP;
-  enum class Answer { none, ifAwaited, wanted };
-  void tellDecision(const std::vector<int>& ranks, std::uint64_t attempt, Answer answer = Answer::none) GOSS_ON_LOOP;
+  void tellDecision(const std::vector<int>& ranks, std::uint64_t attempt, Request request = Request::none) GOSS_ON_LOOP;
   [[nodiscard]] ControlMessage decisionMessage(std::uint64_t attempt) const GOSS_ON_LOOP;
   void hear(int rank, const ControlMessage& message) GOSS_ON_LOOP;
 
@@ -93,14 +98,14 @@ class Shrink {
   const Hooks hooks_;
   const Agreement::Manner manner_;
   std::uint64_t attempt_ GOSS_GUARDED = 1;
-  std::unique_ptr<Agreement> agreement_ GOSS_GUARDED; ///< Null until this rank calls.
-  bool untold_ GOSS_GUARDED = false;                  ///< The others do not know this rank's view.
+  std::unique_ptr<Agreement> agreement_ GOSS_GUARDED; ///< Of the current attempt; null until this rank begins it.
+  bool untold_ GOSS_GUARDED = false;                  ///< Agreement::audience() is to be told this rank's news.
   unsigned reminders_ GOSS_GUARDED = 0;               ///< Calls of remind() since begin().
-  /// By rank: views that others sent in this attempt before this rank's call.
+  /// By rank: views that others have sent in the current attempt, which this rank has not begun yet.
   std::map<int, AgreementView> early_views_ GOSS_GUARDED;
-  /// By rank: decisions that others sent before this rank's call.
+  /// By rank: decisions that others have sent in the current attempt, which this rank has not begun yet.
   std::map<int, AgreementOutcome> early_decisions_ GOSS_GUARDED;
-  std::set<int> owed_ GOSS_GUARDED; ///< Ranks to be told this rank's view beside Agreement::audience().
+  std::set<int> owed_ GOSS_GUARDED; ///< Ranks to be told this rank's view, besides Agreement::audience().
   std::map<std::uint64_t, Decision> decisions_ GOSS_GUARDED; ///< By attempt.
 };
 

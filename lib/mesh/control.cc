@@ -12,7 +12,7 @@ std::string ControlMessage::encode() const {
   base::WireWriter writer;
   writer.integer(static_cast<std::uint8_t>(type)).integer(context).integer(operation);
   writer.raw({reinterpret_cast<const char*>(signature.data()), signature.size()});
-  writer.integer(kind).integer(culprit);
+  writer.integer(error_kind).integer(culprit);
   writer.text(std::string_view(text).substr(0, kMaxTextBytes));
   return writer.take();
 }
@@ -25,18 +25,19 @@ Result<ControlMessage> ControlMessage::decode(std::string_view bytes) {
   message.operation = reader.integer<std::uint64_t>();
   const std::string_view signature = reader.raw(sizeof(Envelope));
   std::copy(signature.begin(), signature.end(), reinterpret_cast<char*>(message.signature.data()));
-  message.kind = reader.integer<std::int32_t>();
+  message.error_kind = reader.integer<std::int32_t>();
   message.culprit = reader.integer<std::int32_t>();
   message.text = reader.text(kMaxBytes);
   const bool known = message.type >= Type::abort && message.type <= Type::ended;
-  const bool failure = message.kind <= 0 && message.kind >= GOSS_ERR_DEVICE;
+  const bool failure = message.error_kind <= 0 && message.error_kind >= GOSS_ERR_DEVICE;
   if (!reader.complete() || !known || !failure) {
     return Status::error(GOSS_ERR_PROTOCOL, "malformed control message");
   }
   return message;
 }
 
-/// Holds no buffer while nothing arrives, because there is one for each peer.
+/// The receive of one peer's next control message. Holds no buffer while nothing arrives, because a world has a receive
+/// for each peer.
 class ControlChannel::Receive final : public RecvOperation {
  public:
   Receive(ControlChannel& channel, int from) : channel_(channel) {
@@ -54,7 +55,7 @@ class ControlChannel::Receive final : public RecvOperation {
   }
 
   void onData(std::size_t offset, std::span<const std::byte> bytes) override {
-    (void)offset; // They come in order.
+    (void)offset; // The bytes come in order.
     bytes_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
 

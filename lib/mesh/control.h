@@ -1,4 +1,5 @@
-/// Small messages between ranks outside of any operation: aborts and probes. docs/formats.md describes the bytes.
+/// Short messages by which ranks tell each other of failures, and agree after them; no operation posts or receives
+/// them. docs/formats.md describes their bytes.
 #ifndef GOSS_LIB_MESH_CONTROL_H_
 #define GOSS_LIB_MESH_CONTROL_H_
 
@@ -18,14 +19,14 @@ namespace goss {
 
 struct ControlMessage {
   enum class Type : std::uint8_t {
-    abort = 1,    ///< The communicator failed at the sender: all ranks fail with the same error.
-    probe = 2,    ///< The sender waits in `operation`: asks for a sign of life, and for the peer's state.
-    reply = 3,    ///< A sign of life. `operation` and `waiting_for` are the replier's own state.
-    view = 4,     ///< goss_comm_shrink: `text` is the sender's view in attempt `operation`; empty: it has left.
-    agreed = 5,   ///< `text` is the decision of attempt `operation`; empty: the sender goes on, without the old one.
-    history = 6,  ///< `text`: envelopes of the sender's last calls, the first being `operation`; empty: it has left.
-    report = 7,   ///< `text`: what calls took, for rank 0, in stretch `operation` (runner/plan_trials.h).
-    decision = 8, ///< `text`: rank 0's decision on stretch `operation`.
+    abort = 1,    ///< The communicator has failed at the sender: all ranks fail with the same error.
+    probe = 2,    ///< The sender waits in `operation`, and asks for a reply.
+    reply = 3,    ///< The sender lives, will start `operation` next, and waits for `culprit`.
+    view = 4,     ///< goss_comm_shrink: `text` is the sender's view in attempt `operation`.
+    agreed = 5,   ///< goss_comm_shrink: `text` is the sender's decision of attempt `operation`.
+    history = 6,  ///< `text`: envelopes of the sender's last calls, the first of which is `operation`.
+    report = 7,   ///< To rank 0: `text` says what the calls of stretch `operation` took (runner/plan_trials.h).
+    decision = 8, ///< `text` is rank 0's decision on stretch `operation`.
     ended = 9,    ///< Of no communicator: world rank `culprit` has ended, as its host says; -1: the sender lives.
   };
   static constexpr std::size_t kMaxBytes = 4096;
@@ -33,35 +34,44 @@ struct ControlMessage {
 
   Type type = Type::probe;
   std::uint32_t context = 0;
-  std::uint64_t operation = 0; ///< Sequence number.
-  Envelope signature{};        ///< probe: signature of the sender's operation.
-  std::int32_t kind = 0;       ///< abort: goss_status.
-  /// World rank, or -1. abort: to blame. reply: that the replier waits for. agreed: the receiver, if it is to answer.
+  std::uint64_t operation = 0; ///< A sequence number; for some types, see Type, that of something else.
+  Envelope signature{};        ///< probe: the signature of the sender's operation.
+  std::int32_t error_kind = 0; ///< abort: a goss_status.
+  /// A world rank, or -1. abort: the rank to blame. reply: the rank that the sender waits for. agreed: the receiver, if
+  /// it is to answer with its own decision. ended: see Type.
   std::int32_t culprit = -1;
-  std::string text; ///< abort: what happened, cut to fit.
+  std::string text; ///< abort: what happened, cut to kMaxTextBytes. Other types: see Type.
 
+  /// Of a view, a decision of type agreed, or a history: the sender has departed from the communicator, which it has
+  /// destroyed or which the others shrink without it. If the type is agreed, it goes on in the smaller communicator.
+  [[nodiscard]] bool hasDeparted() const { return text.empty(); }
+  /// Whether the sender asks the rank `self` (a world rank), the receiver, for its decision in the attempt.
+  [[nodiscard]] bool wantsDecision(int self) const {
+    return !hasDeparted() && (type == Type::view || (type == Type::agreed && culprit == self));
+  }
   [[nodiscard]] std::string encode() const;
   static Result<ControlMessage> decode(std::string_view bytes);
 };
 
-/// Keeps one receive posted for each peer; what it sends is in the mesh's outbox. Used under the engine's lock.
+/// Sends control messages through the mesh's outbox, and keeps one receive posted for each peer. Used under the
+/// engine's lock.
 class ControlChannel {
  public:
   using Handler = std::function<void(int peer, const ControlMessage& message)>;
   ControlChannel(Mesh& mesh, Handler handler);
   ~ControlChannel();
 
-  /// Posts the first receives; call once all links are ready.
+  /// Posts the first receives. To be called once, when no link is being made.
   void start() GOSS_ON_LOOP;
-  /// Sends on a best-effort basis: a lost peer is skipped.
+  /// Sends `message` to `peer`, unless that is lost; whether it arrives is not known.
   void sendOnLoop(int peer, const ControlMessage& message) GOSS_ON_LOOP;
-  /// Passes on that a peer has ended, to ranks of this host that may have no link to it.
+  /// Tells Mesh::newsTargets() that `peer`, a rank of this host to which they may have no link, has ended.
   void tellOfEndOnLoop(int peer) GOSS_ON_LOOP;
-  /// Makes the link to `peer` if it is idle, which shows whether the peer still runs.
+  /// Makes the link to `peer` if it is idle: its host refuses the call if `peer` has ended.
   void callOnLoop(int peer) GOSS_ON_LOOP;
-  /// Passes received messages to the handler; called after the transports progressed.
+  /// Passes received messages to the handler. To be called after the transports have progressed.
   bool drainOnLoop() GOSS_ON_LOOP;
-  /// Whether all messages were given to the transports, except those to the peers `except`.
+  /// Whether the transports have sent all control messages, except those to the peers `except`.
   bool flushedOnLoop(const std::set<int>& except) GOSS_ON_LOOP;
 
  private:

@@ -116,8 +116,8 @@ bool Mesh::passNews(int one, int other, int size) {
   return std::has_single_bit(forward) || std::has_single_bit(static_cast<unsigned>(size) - forward);
 }
 
-/// By peer: whether its link may be made at its first use. Both ends answer alike. Links between hosts are not:
-/// firewalls and routers may let only one end call, and the planner wants their round trips.
+/// By peer: whether its link may be made at its first use. Both ends answer alike. Links between hosts are made at the
+/// start, because firewalls and routers may let only one end call, and the planner needs their round trips.
 std::vector<bool> Mesh::preparedPeers(const std::vector<PeerCard>& cards) {
   std::vector<bool> prepared(cards.size(), false);
   std::vector<int> here;
@@ -156,7 +156,7 @@ Status Mesh::connect(const std::vector<PeerCard>& cards) {
   bool any_idle = false;
   for (std::size_t peer = 0; peer < prepared.size(); ++peer)
     any_idle = any_idle || (prepared[peer] && by_peer_[peer]->link(static_cast<int>(peer)) == LinkState::idle);
-  if (!any_idle) news_targets_.clear(); // The transport does not make links at their first use.
+  if (!any_idle) news_targets_.clear(); // The transport makes all links at the start.
   return Status::ok();
 }
 
@@ -192,7 +192,7 @@ std::vector<int> Mesh::peersNotReady() const {
 }
 
 Lending* Mesh::lendingAmong(const std::vector<int>& ranks) const {
-  // Where this rank has such links to all others, so has each of them: they are in one process.
+  // Where this rank can read all others' memory, all are in one process, and so each of them can.
   Lending* lending = nullptr;
   for (const int rank : ranks) {
     if (rank == self_) continue;

@@ -53,7 +53,7 @@ class ListenerRelay final : public TransportListener {
   TransportListener* target_ = nullptr;
 };
 
-/// Not thread-safe: used under the engine's lock, by one thread while the world is being made.
+/// Not thread-safe: used under the engine's lock, and by one thread while the world is being made.
 class Mesh final : public TransportListener {
  public:
   using PeerLostHandler = std::function<void(int peer, const Status& status, PeerLoss how)>;
@@ -69,11 +69,12 @@ class Mesh final : public TransportListener {
   /// invalidArgument, when a setting makes one of them impossible. The card then has no addresses, and must still be
   /// sent to the other ranks, which learn from it why this rank does not connect.
   Status open(PeerCard& card);
-  /// Picks a transport for each peer and begins to connect. Of more than kMaxAtStart ranks on a host each connects to
-  /// kWatched neighbours on either side, in the order of ranks, and prepares the links to the others. Error: no common
-  /// transport, naming peer, transports and why the others could not be opened at either end.
+  /// Chooses a transport for each peer and begins to connect. Where a host has more than kMaxAtStart ranks, each of
+  /// them connects to kWatched neighbours on either side, in the order of ranks, and prepares the links to its other
+  /// ranks. Error: there is no common transport; the text names the peer, the transports of both ends, and why others
+  /// could not be opened.
   Status connect(const std::vector<PeerCard>& cards);
-  /// True when no link is being made; an error as soon as one has failed. Call progressOnLoop() in between.
+  /// True when no link is being made; an error as soon as one has failed. To be called again after progressOnLoop().
   Result<bool> connected() const;
   [[nodiscard]] std::vector<int> peersNotReady() const;
 
@@ -81,10 +82,10 @@ class Mesh final : public TransportListener {
   [[nodiscard]] int size() const { return static_cast<int>(by_peer_.size()); }
   /// The transport to `peer`; nullptr for this rank itself.
   [[nodiscard]] Transport* transport(int peer) const { return by_peer_[static_cast<std::size_t>(peer)]; }
-  /// Short messages to and from `peer`; nullptr for this rank itself and where its transport does not support them.
+  /// ShortMessages of the transport to `peer`; nullptr for this rank itself and where the transport has none.
   [[nodiscard]] ShortMessages* shortMessages(int peer) const { return short_[static_cast<std::size_t>(peer)]; }
-  /// By which `ranks` read each other's memory, as threads of one process do; null where one pair does not, or this is
-  /// the only one. All of them answer alike.
+  /// The interface by which `ranks`, threads of one process, read each other's memory; null where two of them cannot,
+  /// or this rank is the only one. All of them answer alike.
   [[nodiscard]] Lending* lendingAmong(const std::vector<int>& ranks) const;
   /// Why nothing can be sent to `peer` any more: it is lost or has departed. Ok while the link works.
   [[nodiscard]] Status linkStatus(int peer) const GOSS_ON_LOOP;
@@ -92,17 +93,18 @@ class Mesh final : public TransportListener {
   [[nodiscard]] bool isLost(int peer) const GOSS_ON_LOOP { return !lost_[static_cast<std::size_t>(peer)].isOk(); }
   /// Whether `peer` is lost and has departed or ended, so that it cannot go on without this rank.
   [[nodiscard]] bool hasEnded(int peer) const GOSS_ON_LOOP { return ended_[static_cast<std::size_t>(peer)]; }
-  /// Whether the link to `peer` is made at its first use, which has not come: this rank would not notice its death.
+  /// Whether the link to `peer` has not been used and so not been made: this rank would not notice the death of `peer`.
   [[nodiscard]] bool isIdle(int peer) const GOSS_ON_LOOP {
     const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
     return transport != nullptr && transport->link(peer) == LinkState::idle;
   }
-  /// World ranks of this host, to which this rank passes on news that all of them must hear, and so does each that
-  /// hears them: at the distances 1, 2, 4 and so on, both ways. Empty where no link is made at its first use.
+  /// The ranks of this host to which this rank sends news that are for all of its ranks, and that each sends on when it
+  /// receives them first: those at the distances 1, 2, 4 and so on, both ways. Empty where links are made at the start.
   [[nodiscard]] const std::vector<int>& newsTargets() const { return news_targets_; }
-  /// Whether ranks at these places in a circle of `size` pass news on to each other, as newsTargets() do.
+  /// Whether, of `size` ranks in a circle, those at the places `one` and `other` send each other news: their distance,
+  /// one way or the other, is a power of 2.
   [[nodiscard]] static bool passNews(int one, int other, int size);
-  /// Whether the link works, which implies that linkStatus() is ok: a cheap check for the fast path.
+  /// Whether the link is made and works; linkStatus() is ok then. Cheaper than linkStatus().
   [[nodiscard]] bool isUp(int peer) const GOSS_ON_LOOP {
     const auto index = static_cast<std::size_t>(peer);
     return lost_[index].isOk() && by_peer_[index] != nullptr && by_peer_[index]->link(peer) == LinkState::ready;
@@ -113,10 +115,10 @@ class Mesh final : public TransportListener {
   void sleepEndedOnLoop() GOSS_ON_LOOP;
   void appendPollFds(std::vector<pollfd>& fds) const GOSS_ON_LOOP;
 
-  /// Whether other ranks need this one to progress while it waits for nothing: a transport relays for them
+  /// Whether other ranks need this one to progress even when it has no operations: a transport relays for them
   /// (Relaying::servesOthers), or a window is open.
   [[nodiscard]] bool servesOthers() const GOSS_ON_LOOP;
-  /// A window was opened (1) or closed (-1).
+  /// `change`: 1 when a window is opened, -1 when one is closed.
   void countWindowsOnLoop(int change) GOSS_ON_LOOP { windows_ += change; }
   /// As Transport::roundTrip_s; also 0 for this rank itself.
   [[nodiscard]] double roundTrip_s(int peer) const;
@@ -125,19 +127,20 @@ class Mesh final : public TransportListener {
   /// As Relaying::relayedBy; also -1 for this rank itself and where the transport relays nothing.
   [[nodiscard]] int relayedBy(int peer) const GOSS_ON_LOOP;
 
-  /// Sends a message that no operation waits for, best effort: a peer that has left or is lost is skipped, and so is
-  /// this rank itself. Letters of a peer and tag keep their order.
+  /// Sends a message that no operation waits for. Drops it if the peer is lost or is this rank itself. Letters with the
+  /// same peer and tag keep their order.
   void postOnLoop(Outbox::Letter letter) GOSS_ON_LOOP;
   [[nodiscard]] Outbox& outbox() { return outbox_; }
 
-  /// Calls SharedRegions::add or remove of all transports in use.
+  /// Calls SharedRegions::add, or remove, of all transports in use.
   void addRegion(const MemoryRegion& region) GOSS_ON_LOOP;
   Status removeRegion(const std::byte* data) GOSS_ON_LOOP;
 
-  /// Calls Transport::discard of all transports in use, or abandon of the peer's.
+  /// Calls Transport::discard of all transports in use.
   void discard(Tag mask, Tag value) GOSS_ON_LOOP;
+  /// Calls Transport::abandon of the transport to `peer`.
   void abandon(int peer, const Status& why) GOSS_ON_LOOP;
-  /// Grows whenever bytes or messages move on the link to `peer`: a sign of life.
+  /// A number that grows whenever bytes or messages move on the link to `peer`, which is a sign of life.
   [[nodiscard]] std::uint64_t movements(int peer) const GOSS_ON_LOOP;
 
   void onPeerLost(int peer, const Status& status, PeerLoss how) GOSS_ON_LOOP override;

@@ -28,13 +28,15 @@ namespace {
 /// Regions of goss_mem_alloc that are shared; further memory works too, but peers do not read it in place.
 constexpr std::size_t kMaxSharedRegions = 256;
 
-/// The other ranks may start to connect this much later than this rank and still be in time.
+/// A rank may begin to connect this much later than another, and the other still receives its report in time.
 constexpr std::int64_t kLinkGraceMs = 2000;
 
-/// Context numbers are not reused, so the abort of a communicator that is gone stays; only so many are kept.
+/// So many aborts of communicators that do not exist here are kept. Those of communicators that will never exist stay,
+/// because context numbers are not reused.
 constexpr std::size_t kMaxEarlyAborts = 1024;
 
-/// Peers that are alive take their messages much sooner, unless the machine is badly overloaded.
+/// How long World::flushControlOnLoop() waits at most. Peers that are alive receive their messages much sooner, unless
+/// the machine is badly overloaded.
 constexpr std::chrono::milliseconds kFlush(1000);
 
 /// Checks GOSS_CODEC before any call uses it.
@@ -46,7 +48,7 @@ Status checkCodec(CodecRegistry& codecs, const std::string& spec, int ranks) {
   auto found = codecs.find(spec, {});
   if (!found.isOk()) return named(found.status());
   if (!found.value()->multiPhase()) return Status::ok();
-  RunJob trial; // A run of no elements, which refuses what the codec cannot do for so many ranks.
+  RunJob trial; // A run of no elements: the codec refuses it if it cannot serve so many ranks.
   trial.ranks = ranks;
   auto run = found.value()->contribution.codec->start(trial);
   return run.isOk() ? Status::ok() : named(run.status());
@@ -60,27 +62,28 @@ bool areWideApart(const RoundTrips& round_trips, const std::vector<int>& ranks) 
   return false;
 }
 
-/// Answers the message of `peer` for a communicator that this rank, `self`, has destroyed.
+bool areOnOneHost(const std::vector<PeerCard>& cards, int one, int other) {
+  return cards[static_cast<std::size_t>(one)].host == cards[static_cast<std::size_t>(other)].host;
+}
+
+/// Answers a message that `peer` has sent to a communicator that this rank, `self`, has destroyed.
 void answerFor(const ClosedCommunicator& closed, ControlChannel& control, int self, int peer,
                const ControlMessage& message) GOSS_ON_LOOP {
-  ControlMessage left;
-  left.context = message.context;
+  ControlMessage departure;
+  departure.context = message.context;
   if (message.type == ControlMessage::Type::history) {
-    left.type = ControlMessage::Type::history;
-    control.sendOnLoop(peer, left);
+    departure.type = ControlMessage::Type::history;
+    control.sendOnLoop(peer, departure);
   }
   if (message.type == ControlMessage::Type::probe && closed.failure.has_value())
     control.sendOnLoop(peer, *closed.failure);
-  // No answer to a rank that has left, too, or has decided and wants none: two ranks would go on for ever.
-  const bool agrees = message.type == ControlMessage::Type::agreed;
-  const bool shrinks = message.type == ControlMessage::Type::view || (agrees && message.culprit == self);
-  if (!shrinks || message.text.empty()) return;
-  const ControlMessage& last_words = closed.last_words;
-  if (last_words.type == ControlMessage::Type::agreed && last_words.operation == message.operation)
-    control.sendOnLoop(peer, last_words);
-  left.type = closed.goes_on ? ControlMessage::Type::agreed : ControlMessage::Type::view;
-  left.operation = message.operation;
-  control.sendOnLoop(peer, left);
+  // Two ranks that answered messages that want no answer would answer each other for ever.
+  if (!message.wantsDecision(self)) return;
+  if (closed.last_decision.has_value() && closed.last_decision->operation == message.operation)
+    control.sendOnLoop(peer, *closed.last_decision);
+  departure.type = closed.goes_on ? ControlMessage::Type::agreed : ControlMessage::Type::view;
+  departure.operation = message.operation;
+  control.sendOnLoop(peer, departure);
 }
 
 } // namespace
@@ -93,7 +96,7 @@ World::~World() {
   if (control_ != nullptr) flushControlOnLoop(-1); // An abort that is still queued must reach the others.
   control_.reset();
   mesh_.reset();
-  // The application may still read memory that it did not free.
+  // The application may still read memory that it has not freed.
   for (auto& [address, pages] : lent_)
     pages.abandon();
 }
@@ -246,8 +249,8 @@ Status World::connect(const Launch& launch) {
   for (PeerCard& one : cards_) // The transports have read them, and thousands of ranks take space.
     one.forgetAddresses();
 
-  // Every rank learns whether all links stand: no rank starts to work while another has already failed. Ranks that are
-  // connected may have to relay for ranks that are not.
+  // Every rank learns whether all ranks have made their links, so that no rank begins to work after another has failed.
+  // A rank that has made its links may have to relay for ranks that have not.
   if (linked.isOk()) {
     meeting.value()->whileWaiting([this] {
       assumeAlone();
@@ -267,10 +270,10 @@ LinkReport World::reportOf(const Status& linked) const {
   if (may_measure && config_.measure == "links") report.measuring = Measuring::links;
   if (may_measure && config_.measure == "trials" && !devices_->present()) report.measuring = Measuring::trials;
   report.has_devices = devices_->present();
-  // The higher rank of a pair has nothing to add, and of many hosts there would be too much to tell.
+  // The lower rank of a pair reports its link. Among very many ranks the reports would be too long.
   if (!linked.isOk() || size() > LinkReport::kMaxRanks) return report;
   for (int peer = rank() + 1; peer < size(); ++peer) {
-    const bool elsewhere = cards_[static_cast<std::size_t>(peer)].host != cards_[static_cast<std::size_t>(rank())].host;
+    const bool elsewhere = !areOnOneHost(cards_, peer, rank());
     const double seconds = elsewhere ? mesh_->roundTrip_s(peer) : 0;
     if (seconds >= RoundTrips::kWide_s || (elsewhere && mesh_->relayedBy(peer) >= 0))
       report.round_trips.emplace_back(peer, seconds);
@@ -401,7 +404,7 @@ schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
 
 std::unique_ptr<BoardChannel> World::makeBoardChannel(std::uint32_t context, const std::vector<int>& ranks,
                                                       int rank) const {
-  // All ranks must answer alike, so only what is on all cards counts: who would take another transport to whom?
+  // All ranks must answer alike, so this rank asks the cards, which all have, for each pair.
   const auto offers = [](const PeerCard& card, std::string_view name) {
     return std::any_of(card.addresses.begin(), card.addresses.end(),
                        [&](const auto& address) { return address.first == name; });
@@ -446,10 +449,10 @@ bool World::isSeenToRun(int rank) const {
 void World::flushControlOnLoop(int except) {
   const auto deadline = platform::Deadline::after(kFlush);
   std::set<int> excepted{except};
-  for (const int peer : mesh_->outbox().peersWithoutLinkOnLoop()) // One that is stopped makes no link.
+  for (const int peer : mesh_->outbox().peersWithoutLinkOnLoop()) // A process that is stopped makes no link.
     if (!isSeenToRun(peer)) excepted.insert(peer);
   while (!control_->flushedOnLoop(excepted) && !deadline.expired()) {
-    if (!mesh_->progressOnLoop()) ::sched_yield(); // The peers may need this processor to receive.
+    if (!mesh_->progressOnLoop()) ::sched_yield(); // Peers may need this processor to receive.
   }
 }
 
@@ -463,7 +466,8 @@ bool World::afterProgressOnLoop() {
     lost_.pop_front();
     if (loss.how == PeerLoss::absent && told_ended_.contains(loss.peer)) loss.how = PeerLoss::ended;
     if (loss.how == PeerLoss::absent) absent_.emplace(loss.peer, loss.status);
-    if (loss.how == PeerLoss::ended) control_->tellOfEndOnLoop(loss.peer);
+    // Links between hosts are made at the start, so that the ranks of other hosts notice this themselves.
+    if (loss.how == PeerLoss::ended && areOnOneHost(cards_, loss.peer, rank())) control_->tellOfEndOnLoop(loss.peer);
     for (const auto& [context, communicator] : communicators_) {
       const int rank = communicator.group->rankOfWorld(loss.peer);
       const bool fails = loss.how == PeerLoss::ended || loss.how == PeerLoss::silent;
@@ -478,7 +482,7 @@ void World::handleControlOnLoop(int peer, const ControlMessage& message) {
   if (message.type == ControlMessage::Type::ended) {
     const int gone = message.culprit;
     if (gone < 0 || gone >= size() || gone == rank() || !told_ended_.insert(gone).second) return;
-    // Nothing is believed that its system does not say, too: a rank without a link to it calls it.
+    // A rank believes only the host of `gone`: a rank without a link to it calls it, and the host refuses the call.
     control_->callOnLoop(gone);
     if (const auto absent = absent_.extract(gone); !absent.empty())
       lost_.push_back({gone, absent.mapped(), PeerLoss::ended});
@@ -496,7 +500,7 @@ void World::handleControlOnLoop(int peer, const ControlMessage& message) {
   if (const auto closed = closed_contexts_.find(message.context); closed != closed_contexts_.end())
     answerFor(closed->second, *control_, rank(), peer, message);
   if (message.type != ControlMessage::Type::probe) return;
-  // This rank has not made that communicator yet, or has left it already; it is alive all the same.
+  // This rank has not made that communicator yet, or has destroyed it, but it lives.
   ControlMessage reply;
   reply.type = ControlMessage::Type::reply;
   reply.context = message.context;

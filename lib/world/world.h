@@ -35,12 +35,11 @@
 
 namespace goss {
 
-/// What a rank answers for a communicator that it has destroyed.
+/// What the world answers for a communicator that this rank has destroyed.
 struct ClosedCommunicator {
-  bool goes_on = false; ///< The communicator was shrunk, and this rank goes on with the rest.
-  /// For ranks that still shrink it, in the attempt that the message names; of type view: this rank has none.
-  ControlMessage last_words;
-  std::optional<ControlMessage> failure; ///< Its abort, if it had failed: the abort may not have reached all others.
+  bool goes_on = false; ///< The communicator was shrunk, and this rank goes on in the smaller one.
+  std::optional<ControlMessage> last_decision; ///< As Shrink::lastDecision(), for ranks that still shrink it.
+  std::optional<ControlMessage> failure;       ///< Its abort, if it had failed: not all others may have received it.
 };
 
 /// Thread-safe through its engine's lock. Lives until its last communicator is destroyed.
@@ -90,16 +89,16 @@ class World : public std::enable_shared_from_this<World> {
   Status free(void* memory);
 
   // The following need the engine's lock.
-  /// Lets the transports hand over queued control messages, a bounded time, without waiting for `except` (a world rank,
-  /// or -1): before operations are withdrawn, because a message that is withdrawn half sent ends the link that the
-  /// control message needs, and before the world ends. Not out of a transport's callback.
+  /// Progresses the transports until they have sent the control messages to all peers but `except` (a world rank, or
+  /// -1), for a second at most. To be called before operations are withdrawn, because a message that is withdrawn half
+  /// sent ends the link that the control messages need, and before the world ends. Not out of a transport's callback.
   void flushControlOnLoop(int except) GOSS_ON_LOOP;
-  /// Whether the process of `rank` is on this host and the kernel shows it running: then it may be slow, but it is not
-  /// lost.
+  /// Whether the process of `rank` is on this host, and the kernel shows it running, so that it is slow at most.
   [[nodiscard]] bool isSeenToRun(int rank) const GOSS_ON_LOOP;
-  /// From now on `events`, of the communicator with this number and group, is told; perhaps at once.
+  /// From now on `events` receives the losses and control messages of the communicator with this number and group. It
+  /// receives an abort that has come before at once.
   void registerOnLoop(std::uint32_t context, const Group& group, CommunicatorEvents& events) GOSS_ON_LOOP;
-  /// The communicator with this number is being destroyed: `closed` answers for it from now on.
+  /// The communicator with this number is being destroyed: from now on the world answers messages to it by `closed`.
   void unregisterOnLoop(std::uint32_t context, ClosedCommunicator closed) GOSS_ON_LOOP;
   [[nodiscard]] ContextNumbers& contextsOnLoop() GOSS_ON_LOOP { return contexts_; }
 
@@ -113,8 +112,9 @@ class World : public std::enable_shared_from_this<World> {
   /// Whether ranks of one host use sockets.
   [[nodiscard]] bool usesSockets() const;
   Status waitForLinks(Rendezvous& meeting);
-  /// What this rank tells the others when its links stand, or cannot; and what all have told.
+  /// What this rank tells the others when its links are made, or why (`linked`) they are not.
   [[nodiscard]] LinkReport reportOf(const Status& linked) const;
+  /// Reads the reports of all ranks. Error: a rank could not make its links.
   Status learn(const std::vector<std::string>& reports);
   std::size_t sharedRegions();
   bool afterProgressOnLoop() GOSS_ON_LOOP;

@@ -120,7 +120,7 @@ void writeMessages(Seeds seeds) {
   message.signature = signature.encode();
   seeds.add(head(4), message.encode());
   message.type = ControlMessage::Type::abort;
-  message.kind = GOSS_ERR_PEER_LOST;
+  message.error_kind = GOSS_ERR_PEER_LOST;
   message.text = "what happened";
   seeds.add(head(4), message.encode());
   message.type = ControlMessage::Type::view;

@@ -36,12 +36,15 @@ class Links {
         add(argument, deferred_);
     };
   }
-  [[nodiscard]] Link& at(int peer) {
+  /// The link of `peer`. The first call makes the links that addWhenNeeded() has put off.
+  [[nodiscard]] Link& getOrMake(int peer) {
     if (links_.empty()) add_();
     return *links_[static_cast<std::size_t>(peer)];
   }
-  /// Not before a link was needed.
-  [[nodiscard]] const Link& at(int peer) const { return *links_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] const Link& getOrMake(int peer) const {
+    if (links_.empty()) add_();
+    return *links_[static_cast<std::size_t>(peer)];
+  }
   [[nodiscard]] std::size_t size() const { return links_.size(); }
   [[nodiscard]] auto begin() const { return links_.begin(); }
   [[nodiscard]] auto end() const { return links_.end(); }
@@ -51,7 +54,7 @@ class Links {
   /// As Transport::send of the transport `name`; `more` is for Link::send.
   template <typename... More>
   bool send(SendOperation& operation, std::string_view name, More... more) {
-    Link& link = at(operation.peer);
+    Link& link = getOrMake(operation.peer);
     operation.hook.cursor = 0;
     operation.hook.extra = 0;
     const LinkState state = link.state();
@@ -62,22 +65,19 @@ class Links {
     link.matcher().statistics().countSent(operation.bytes);
     return link.send(operation, more...);
   }
-  void recv(RecvOperation& operation) { at(operation.peer).matcher().post(operation); }
+  void recv(RecvOperation& operation) { getOrMake(operation.peer).matcher().post(operation); }
   template <typename Operation>
   void cancel(Operation& operation) {
     deferred_.cancel(operation);
-    at(operation.peer).cancel(operation);
+    getOrMake(operation.peer).cancel(operation);
   }
   void discard(Tag mask, Tag value) {
     for (auto& link : links_)
       link->discard(mask, value);
   }
-  [[nodiscard]] bool areNeeded() const { return !links_.empty(); }
-  [[nodiscard]] PeerStatistics statistics(int peer) const {
-    return areNeeded() ? at(peer).matcher().statistics() : PeerStatistics();
-  }
+  [[nodiscard]] PeerStatistics statistics(int peer) const { return getOrMake(peer).matcher().statistics(); }
   [[nodiscard]] bool peek(int peer, Tag mask, Tag value, Arrived& found) const {
-    return areNeeded() && at(peer).matcher().peek(mask, value, found);
+    return getOrMake(peer).matcher().peek(mask, value, found);
   }
 
   /// Completes operations that failed when they were posted; called out of progress(). Returns whether there was one.

@@ -94,7 +94,7 @@ Status MpiTransport::connect(int peer, std::string_view address) {
   platform::UniqueFd death_fd = watchProcess(decoded->process);
   if (!death_fd.valid()) return Status::ok();
   Status status = poller_->add(death_fd.get(), true, false, static_cast<std::uint64_t>(peer));
-  links_.at(peer).watch(std::move(death_fd));
+  links_.getOrMake(peer).watch(std::move(death_fd));
   return status;
 }
 
@@ -114,9 +114,9 @@ bool MpiTransport::begin() {
   return true;
 }
 
-LinkState MpiTransport::link(int peer) const { return links_.at(peer).state(); }
+LinkState MpiTransport::link(int peer) const { return links_.getOrMake(peer).state(); }
 
-Status MpiTransport::linkError(int peer) const { return links_.at(peer).error(); }
+Status MpiTransport::linkError(int peer) const { return links_.getOrMake(peer).error(); }
 
 void MpiTransport::recv(RecvOperation& operation) { links_.recv(operation); }
 
@@ -158,7 +158,7 @@ bool MpiTransport::lookForDeaths() {
   bool any = false;
   for (const platform::PollEvent& event : poller_->wait(0)) {
     if (event.token == kTickerToken) continue;
-    mpi::Link& link = links_.at(static_cast<int>(event.token));
+    mpi::Link& link = links_.getOrMake(static_cast<int>(event.token));
     while (!link.hasEnded() && link.run()) {
     } // Frames that it sent before it died still count.
     link.doomDead();
@@ -182,6 +182,6 @@ void MpiTransport::sleepEnded() {
   look_for_deaths_ = true;
 }
 
-void MpiTransport::abandon(int peer, const Status& why) { links_.at(peer).endWith(why); }
+void MpiTransport::abandon(int peer, const Status& why) { links_.getOrMake(peer).endWith(why); }
 
 } // namespace goss::transports

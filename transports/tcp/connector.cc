@@ -17,11 +17,11 @@ namespace {
 using platform::Deadline;
 using std::chrono::milliseconds;
 
-/// Peers that are called at a time. Those that have not answered for a while no longer count.
+/// How many peers are called at a time. A peer that has not answered for a while no longer counts.
 constexpr std::ptrdiff_t kMaxCalled = 16;
-/// Ticks come every 50 ms where this rank has a processor.
+/// Ticks come every 50 ms. One that comes so much later shows that this rank got no processor.
 constexpr milliseconds kLateTick(150);
-/// Ranks that share busy processors wait at most this long for one another before they try other ways.
+/// How long at most ranks that share processors wait for each other before they try other ways.
 constexpr milliseconds kMaxBusyWait(10000);
 
 /// The checks for `setting`, which is Config::tcp_checksum.
@@ -96,7 +96,7 @@ bool Connector::reaches(std::string_view address) const {
 }
 
 Status Connector::learn(int peer, std::string_view address) {
-  Link& link = with_.links.at(peer);
+  Link& link = with_.links.getOrMake(peer);
   const auto decoded = decode(address);
   const Reach reach = decoded.isOk() ? reachOf(peer, decoded.value().address) : Reach();
   if (reach.sockets.empty()) {
@@ -114,40 +114,42 @@ Status Connector::learn(int peer, std::string_view address) {
 
 Status Connector::connect(int peer, std::string_view address) {
   if (Status learned = learn(peer, address); !learned.isOk()) return learned;
-  Link& link = with_.links.at(peer);
+  Link& link = with_.links.getOrMake(peer);
   link.setWanted();
   way(peer).call_back = Deadline::after(patience_.call_back);
   way(peer).seek_relay = Deadline::after(patience_.seek_relay);
   noteProgress();
   next_tick_ = Deadline::after(kLateTick);
   busy_wait_until_ = Deadline::after(kMaxBusyWait);
-  if (!link.connections().isBegun() && (peer < with_.context.self || way(peer).call_back.expired())) dial(peer);
+  if (!link.connections().isBegun() && (peer < with_.context.self || way(peer).call_back.expired())) {
+    enqueue(peer);
+    startCalls();
+  }
   return Status::ok();
 }
 
 Status Connector::prepare(int peer, std::string_view address) {
   if (Status learned = learn(peer, address); !learned.isOk()) return learned;
-  with_.links.at(peer).setWanted(true);
+  with_.links.getOrMake(peer).setWanted(true);
   return Status::ok();
 }
 
 void Connector::begin(int peer) {
-  with_.links.at(peer).begin();
+  with_.links.getOrMake(peer).begin();
   way(peer).called = Deadline::after(milliseconds(with_.context.config->bootstrap_timeout_ms));
 }
 
 void Connector::want(int peer) {
-  if (with_.links.at(peer).state() != LinkState::idle) return;
+  if (with_.links.getOrMake(peer).state() != LinkState::idle) return;
   begin(peer);
-  way(peer).queued = true;
-  to_call_.push_back(peer);
+  enqueue(peer);
   has_wanted_ = true;
 }
 
 void Connector::callWanted() {
   has_wanted_ = false;
   startCalls();
-  dropDialers(); // On one host a call is refused at once.
+  dropDialers(); // The host of both ends may have refused a call already.
 }
 
 Dialer::Target Connector::target(int peer) const {
@@ -160,10 +162,9 @@ Dialer::Target Connector::target(int peer) const {
   return target;
 }
 
-void Connector::dial(int peer) {
+void Connector::enqueue(int peer) {
   way(peer).queued = true;
   to_call_.push_back(peer);
-  startCalls();
 }
 
 void Connector::startCalls() {
@@ -172,7 +173,7 @@ void Connector::startCalls() {
     const int peer = to_call_.back();
     to_call_.pop_back();
     way(peer).queued = false;
-    if (with_.links.at(peer).state() != LinkState::connecting) continue;
+    if (with_.links.getOrMake(peer).state() != LinkState::connecting) continue;
     Dialer* dialer = makeDialer(peer);
     if (dialer == nullptr) continue;
     dialer->start();
@@ -188,7 +189,7 @@ Dialer* Connector::makeDialer(int peer) {
   if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, kMaxPayloadConnections));
   called.hello.connections = static_cast<std::uint16_t>(called.connections);
   called.hello.checked = way(peer).checked;
-  if (with_.links.at(peer).isOnUse()) {
+  if (with_.links.getOrMake(peer).isOnUse()) {
     called.refusing_host = called.addresses.front();
     called.persists = true;
   }
@@ -196,7 +197,7 @@ Dialer* Connector::makeDialer(int peer) {
     called.hello.purpose = Purpose::resumable;
     const Status random = platform::fillRandom(called.hello.token);
     if (!random.isOk()) {
-      with_.links.at(peer).refuse(random);
+      with_.links.getOrMake(peer).refuse(random);
       return nullptr;
     }
   }
@@ -220,8 +221,8 @@ void Connector::configure(int peer, int fd, const Hello& hello, int via) {
 /// Takes a connection that this end has made.
 void Connector::adoptOwn(int peer, Dialer::Made made) {
   configure(peer, made.stream.fd(), made.hello, made.via);
-  const Status adopted = with_.links.at(peer).adopt(std::move(made.stream), made.hello, with_.poller, made.via);
-  if (!adopted.isOk()) with_.links.at(peer).refuse(adopted);
+  const Status adopted = with_.links.getOrMake(peer).adopt(std::move(made.stream), made.hello, with_.poller, made.via);
+  if (!adopted.isOk()) with_.links.getOrMake(peer).refuse(adopted);
   relay_search_.settle(peer);
   noteProgress();
 }
@@ -234,27 +235,26 @@ bool Connector::isResumable(const Address& peer) const {
 void Connector::adopt(Acceptor::Caller caller) {
   if (caller.hello.purpose == Purpose::relay) return with_.relay.add(std::move(caller));
   const int peer = static_cast<int>(caller.hello.from);
-  if (caller.hello.purpose == Purpose::recall) return with_.links.at(peer).recall(caller.hello);
-  if (with_.links.at(peer).state() == LinkState::idle) begin(peer);
+  if (caller.hello.purpose == Purpose::recall) return with_.links.getOrMake(peer).recall(caller.hello);
+  if (with_.links.getOrMake(peer).state() == LinkState::idle) begin(peer);
   configure(peer, caller.stream.fd(), caller.hello, caller.via);
   const bool resumes = caller.hello.purpose == Purpose::resume;
   const Status adopted =
-      resumes ? with_.links.at(peer).resume(std::move(caller.stream), caller.hello, with_.poller)
-              : with_.links.at(peer).adopt(std::move(caller.stream), caller.hello, with_.poller, caller.via);
+      resumes ? with_.links.getOrMake(peer).resume(std::move(caller.stream), caller.hello, with_.poller)
+              : with_.links.getOrMake(peer).adopt(std::move(caller.stream), caller.hello, with_.poller, caller.via);
   if (!adopted.isOk()) return acceptor_.logOnce(caller.from, adopted.text());
   settle(peer);
   noteProgress();
 }
 
-/// The peer has connected: neither calls nor relays are needed any more.
 void Connector::settle(int peer) {
   std::erase_if(dialers_, [peer](const auto& dialer) { return dialer->peer() == peer; });
   if (std::exchange(way(peer).queued, false)) std::erase(to_call_, peer);
   relay_search_.settle(peer);
 }
 
-/// Whether a member's call is accepted. Of both ends of a pair the rank with the higher number decides: it says "go" to
-/// one of its calls or welcomes one of the other's, and never does both.
+/// Whether a member's call is accepted. In each pair the higher rank decides: it says "go" over one of its own calls,
+/// or welcomes one of the other's, and never both.
 Status Connector::judge(const Hello& hello) {
   const auto not_wanted = [](std::string why) { return Status::error(GOSS_ERR_PEER_LOST, std::move(why)); };
   const int peer = static_cast<int>(hello.from);
@@ -262,22 +262,23 @@ Status Connector::judge(const Hello& hello) {
     std::string why = with_.relay.whyNot(hello, acceptor_.relayCallers());
     return why.empty() ? Status::ok() : not_wanted(std::move(why));
   }
-  if (hello.purpose != Purpose::plain && hello.purpose != Purpose::resumable) return with_.links.at(peer).judge(hello);
+  if (hello.purpose != Purpose::plain && hello.purpose != Purpose::resumable)
+    return with_.links.getOrMake(peer).judge(hello);
   if (peer > with_.context.self) {
-    // This end may be about to resume the connection that stands, and then the peer knows it too.
-    const bool stands =
-        with_.links.at(peer).connections().areResumable() && with_.links.at(peer).state() == LinkState::ready;
+    // The connections of a resumable link, which both ends know, stay: this end may be about to resume them.
+    const bool stands = with_.links.getOrMake(peer).connections().areResumable() &&
+                        with_.links.getOrMake(peer).state() == LinkState::ready;
     return stands ? not_wanted("another connection was chosen") : Status::ok();
   }
-  const Link& link = with_.links.at(peer);
-  // The caller of a link that has failed here shall not wait: it finds its connection closed.
+  const Link& link = with_.links.getOrMake(peer);
+  // Where the link has failed here, the call is accepted and closed, so that the caller does not wait.
   if (link.isOnUse() && link.state() == LinkState::failed) return Status::ok();
   const bool idle = link.state() == LinkState::idle;
   if (!link.wanted() || (!idle && link.state() != LinkState::connecting)) return not_wanted("it is not waited for");
   if (idle && hello.connection > 0) return not_wanted("its first connection has not come");
   if (idle) {
     begin(peer);
-    way(peer).queued = true; // The dialer below calls when the caller says no more.
+    way(peer).queued = true; // So that the dialer is made below; it calls if the caller falls silent.
   }
   Dialer* dialer = dialerOf(peer);
   if (hello.connection > 0 && (dialer == nullptr || dialer->yields())) return Status::ok();
@@ -288,9 +289,9 @@ Status Connector::judge(const Hello& hello) {
   return dialer != nullptr && dialer->yield() ? Status::ok() : not_wanted("another connection was chosen");
 }
 
-/// Takes a relayed stream, which both ends have joined. The higher rank speaks first, as over a connection of its own.
+/// Takes a relayed stream that both ends have joined. The higher rank speaks first, as over a direct connection.
 void Connector::takeRelayed(int peer, int via, platform::Stream stream) {
-  if (with_.links.at(peer).state() != LinkState::connecting) return;
+  if (with_.links.getOrMake(peer).state() != LinkState::connecting) return;
   if (peer > with_.context.self) {
     const Status taken = acceptor_.take(std::move(stream), via);
     if (!taken.isOk()) with_.log.warn(fmt::format("a call relayed by rank {} is lost: {}", via, taken.text()));
@@ -300,12 +301,12 @@ void Connector::takeRelayed(int peer, int via, platform::Stream stream) {
 }
 
 std::optional<RelaySearch::Candidate> Connector::candidate(int rank) const {
-  const Link& link = with_.links.at(rank);
+  const Link& link = with_.links.getOrMake(rank);
   if (!link.wanted() || link.state() == LinkState::failed || link.connections().via() >= 0) return std::nullopt;
   return RelaySearch::Candidate{target(rank), link.state() == LinkState::ready};
 }
 
-/// Where this rank was held up, so may its peers be, which share its processors.
+/// When this rank got no processor for a while, its peers, which may share its processors, may have got none either.
 void Connector::noteDelay() {
   if (next_tick_.expired() && !busy_wait_until_.expired()) noteProgress();
   next_tick_ = Deadline::after(kLateTick);
@@ -322,9 +323,12 @@ void Connector::tryOtherWays() {
     if (busy || known.queued) continue;
     if (peer > with_.context.self && known.call_back.expired()) {
       known.call_back = Deadline();
-      // A dialer that became ready late has not waited for anybody yet.
+      // The call that this end makes now gets its time before a relay is sought.
       known.seek_relay = Deadline::after(patience_.seek_relay - patience_.call_back);
-      if (dialer == nullptr) dial(peer);
+      if (dialer == nullptr) {
+        enqueue(peer);
+        startCalls();
+      }
     }
     if (!known.seek_relay.expired()) continue;
     // A process that is only busy needs no relay.
@@ -343,7 +347,8 @@ std::string Connector::otherWays(int peer) const {
       std::min(peer, with_.context.self), std::max(peer, with_.context.self), relays);
 }
 
-/// Whether a peer with a lower rank calls because this end could not, and no other deadline applies.
+/// Whether the link needs a call of the peer that no dialer's deadline bounds: the peer's first call, or further
+/// connections of a link that the peer has begun.
 bool Connector::awaitsCalls(const Link& link) const {
   return link.wanted() && link.state() == LinkState::connecting &&
          ((link.peer() > with_.context.self && !link.isOnUse()) ||
@@ -396,12 +401,12 @@ bool Connector::isIdle() const {
   return dialers_.empty() && to_call_.empty() && acceptor_.isIdle() && relay_search_.isIdle() && !awaitsCallers();
 }
 
-/// Removes the dialers that are done, and refuses the links of those that have failed.
+/// Removes the dialers that have succeeded or failed, and refuses the links of those that have failed.
 void Connector::dropDialers() {
   for (auto& dialer : dialers_) {
     const Status& error = dialer->error();
     if (error.isOk()) continue;
-    Link& link = with_.links.at(error.peer());
+    Link& link = with_.links.getOrMake(error.peer());
     if (link.isOnUse()) {
       if (dialer->foundNobody())
         link.refuse(peerLostError(link.peer(), kAbsent), PeerLoss::absent);

@@ -45,8 +45,8 @@ TcpTransport::~TcpTransport() {
   awaitGoodbyes();
   for (auto& link : links_)
     link->beginClose();
-  // The sockets may close only when the peers' systems have acknowledged everything: a system answers bytes that come
-  // later with a reset, which would destroy what is still on its way from here.
+  // A socket may close only when the peer's system has acknowledged everything: this system answers bytes that come
+  // after the close with a reset, and a reset destroys bytes that are still on their way to the peer.
   const Deadline deadline = Deadline::after(kCloseSpan);
   const auto drained = [](const auto& link) { return link->isDrained(); };
   const Deadline relay_deadline = Deadline::after(kRelayOnSpan);
@@ -55,13 +55,13 @@ TcpTransport::~TcpTransport() {
     const bool closing = !std::all_of(links_.begin(), links_.end(), drained) && !deadline.expired();
     const bool relaying = servesOthers() && !quiet.expired() && !relay_deadline.expired();
     if (!closing && !relaying) break;
-    // Other ranks may still be in the middle of the operation that this rank has completed.
+    // The ranks for which this one relays may not have completed the operation that this rank has completed.
     if (relaying && relayOnly()) quiet = Deadline::after(kCloseSpan);
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
 
-/// progress() on behalf of relayed ranks only. Returns whether any of their bytes moved.
+/// Relays, and does nothing else of progress(). Returns whether bytes moved.
 bool TcpTransport::relayOnly() {
   const std::uint64_t before = relay_->bytes();
   for (const platform::PollEvent& event : poller_->wait(0))
@@ -71,8 +71,8 @@ bool TcpTransport::relayOnly() {
   return relay_->bytes() != before;
 }
 
-/// Waits for goodbyes: messages that were sent over a connection may be lost with it, and the goodbye too, until the
-/// peer says that it has read it.
+/// Says goodbye over links with records, and waits until the peers say that they have read it: until then a connection
+/// that breaks may lose messages and the goodbye.
 void TcpTransport::awaitGoodbyes() {
   closing_ = true;
   const milliseconds span = std::max(kCloseSpan, milliseconds(context_.config->silence_ms));
@@ -81,7 +81,7 @@ void TcpTransport::awaitGoodbyes() {
   const auto underway = [](const auto& link) { return link->hasUndelivered(); };
   std::uint64_t read = 0;
   std::uint64_t moved = 0;
-  // Bytes that all peers' systems have received are up to peers that may be busy, or to a middlebox.
+  // No bytes move: the peers are busy, or a middlebox has taken the bytes.
   Deadline patience = Deadline::after(kCloseSpan);
   Deadline courtesy = Deadline::after(goodbye_timeout_);
   for (;;) {
@@ -89,7 +89,7 @@ void TcpTransport::awaitGoodbyes() {
     for (auto& link : links_)
       left = link->leave() && left;
     if (left || deadline.expired()) return;
-    // A slow path takes long for the bytes kept here, which would be lost with this process.
+    // As long as the peers read the bytes that this end keeps, it waits: the bytes would be lost with this process.
     std::uint64_t read_now = 0;
     std::uint64_t moved_now = 0;
     for (const auto& link : links_) {
@@ -133,8 +133,8 @@ Result<std::string> TcpTransport::open() {
       [this](int peer) { return connector_->target(peer); });
   inquiry_.emplace(context_, *poller_, next_dial_token_, [this](int peer, const Status& why, PeerLoss how) {
     if (closing_) return;
-    const tcp::Link& link = links_.at(peer);
-    // The peer may have left while the link was being made, and then said goodbye to nobody.
+    const tcp::Link& link = links_.getOrMake(peer);
+    // A peer that left while the link was being made did not say goodbye over it.
     const bool absent = how == PeerLoss::ended && link.isOnUse() && !link.isHeard();
     if (absent) return context_.listener->onPeerLost(peer, peerLostError(peer, tcp::kAbsent), PeerLoss::absent);
     context_.listener->onPeerLost(peer, why, how);
@@ -154,7 +154,7 @@ Status TcpTransport::prepare(int peer, std::string_view address) { return connec
 
 /// Keeps a message until its link is made. False: the link is ready, or has failed.
 bool TcpTransport::keep(SendOperation& operation) {
-  if (!links_.at(operation.peer).keep(operation)) return false;
+  if (!links_.getOrMake(operation.peer).keep(operation)) return false;
   connector_->want(operation.peer);
   startTicking();
   return true;
@@ -179,17 +179,17 @@ bool TcpTransport::progress() {
   return any;
 }
 
-/// With one peer there is nothing to choose: reading at once saves the call to the poller in front of it, a twentieth
-/// of a small message's latency. The poller is still called now and then, because only the poller reports callers,
-/// timers and space in a full socket. Returns whether something came.
+/// Where there is one peer, reads from its socket without asking the poller first, which saves a twentieth of a small
+/// message's latency. The poller is still called now and then, because only the poller reports callers, timers and
+/// space in a full socket. Returns whether something was read.
 bool TcpTransport::pollOnlyPeer() {
   if (links_.size() != 2 || ++shortcuts_ % kTurnsPerPoll == 0) return false;
-  tcp::Link& link = links_.at(1 - context_.self);
+  tcp::Link& link = links_.getOrMake(1 - context_.self);
   return link.awaitsReading() && runLink(link, false);
 }
 
 bool TcpTransport::handle(const platform::PollEvent& event) {
-  if (event.token < links_.size()) return runLink(links_.at(static_cast<int>(event.token)), event.broken);
+  if (event.token < links_.size()) return runLink(links_.getOrMake(static_cast<int>(event.token)), event.broken);
   if (event.token == kTickerToken) {
     ticker_->drain();
     tick();
@@ -201,7 +201,7 @@ bool TcpTransport::handle(const platform::PollEvent& event) {
     return true;
   }
   if (connector_->handle(event.token))
-    startTicking(); // Callers are given only so long.
+    startTicking(); // Callers have only so long to say who they are.
   else if (!resumer_->handle(event.token))
     inquiry_->handle(event.token);
   stopTickingWhenSettled();
@@ -227,12 +227,12 @@ bool TcpTransport::runLink(tcp::Link& link, bool broken) {
   return true;
 }
 
-/// Tells that a link has ended: at once, or when the peer's host has said whether its process has ended.
+/// Reports that a link has ended: at once, or when the peer's host has said whether the peer's process has ended.
 void TcpTransport::report(const tcp::Link& link, const Status& why) {
   if (closing_) return;
   if (!link.isUnexplained()) return context_.listener->onPeerLost(link.peer(), why, link.loss());
   tcp::Dialer::Target target = connector_->target(link.peer());
-  // The link may have no address where the peer ended before it was made, or just after; its host is this one.
+  // A link on use connects ranks of one host. It may have no address if the peer ended before the link was made.
   const std::optional<platform::SocketAddress> asked =
       link.isOnUse() ? target.addresses.front() : link.connections().remote(0);
   inquiry_->ask(std::move(target), asked, why);
@@ -270,15 +270,14 @@ void TcpTransport::stopTickingWhenSettled() {
 int TcpTransport::pollFd() const { return poller_->fd(); }
 
 double TcpTransport::roundTrip_s(int peer) const {
-  if (!links_.areNeeded()) return 0;
-  const tcp::ConnectionSet& connections = links_.at(peer).connections();
+  const tcp::ConnectionSet& connections = links_.getOrMake(peer).connections();
   const bool direct = connections.via() < 0 && connections.isComplete() && connections.all().front().isOpen();
   return direct ? platform::leastRoundTrip_s(connections.all().front().fd()) : 0;
 }
 
 PathUse TcpTransport::pathUse(int peer) const {
   PathUse use;
-  const tcp::ConnectionSet& connections = links_.at(peer).connections();
+  const tcp::ConnectionSet& connections = links_.getOrMake(peer).connections();
   if (connections.via() >= 0) return use;
   for (const tcp::Connection& connection : connections.all()) {
     if (!connection.isOpen()) continue;

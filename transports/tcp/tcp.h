@@ -26,12 +26,12 @@
 
 namespace goss::transports {
 
-/// Messages go straight from and to the callers' buffers; with Config::connections_per_peer > 1 (the caller's counts)
-/// large ones are striped over that many connections more. A caller without the job's secret is dropped, and logged
-/// once. Depending on Config::reconnect of the calling rank, links that nobody relays survive their connections: a
-/// broken connection is made anew and goes on where it was (Resumer). Without encryption, links between hosts are
-/// checked for bytes that the network corrupted, or as the stricter of both ends' Config::tcp_checksum says. Connector
-/// says which rank calls which, and when links that were prepared are made.
+/// Messages go straight from and to the callers' buffers; with Config::connections_per_peer > 1 (that of the rank that
+/// calls counts) large ones are striped over that many more connections. A caller without the job's secret is dropped,
+/// and logged once. Where Config::reconnect of the rank that calls says so, a direct link survives its connections: a
+/// broken connection is made anew, and its bytes go on where they stopped (Resumer). Without encryption, links between
+/// hosts are checked for bytes that the network corrupted, or as the stricter of both ends' Config::tcp_checksum says.
+/// Connector says which rank calls which, and when links that were prepared are made.
 class TcpTransport final : public Transport, public Relaying {
  public:
   /// With `security` it is the transport "tls": every connection is greeted before anything of it is read, an address
@@ -41,10 +41,11 @@ class TcpTransport final : public Transport, public Relaying {
   using Patience = tcp::Patience;
   /// Called after open(), before connect().
   void setPatience(const Patience& patience);
-  /// Waits up to two seconds until the other ends' systems have received everything that was sent. Bytes that they have
-  /// not accepted by then, because no receives are posted there, may be lost. For links with records it also waits
-  /// until the peer has read the goodbye: a quarter of a second when the peer's system has the goodbye, as long as for
-  /// a silent peer while the link is being resumed, and for as long as the peer reads the bytes that this end keeps.
+  /// Waits up to two seconds until the peers' systems have received everything that was sent. Bytes that they have not
+  /// received by then, because no receives are posted there, may be lost. For links with records it also waits until
+  /// the peer has read the goodbye: a quarter of a second when the peer's system has the goodbye, as long as for a
+  /// silent peer while the link is being resumed, and as long as the peer goes on reading the bytes that this end
+  /// keeps.
   ~TcpTransport() override;
 
   [[nodiscard]] std::string_view name() const override {
@@ -54,14 +55,10 @@ class TcpTransport final : public Transport, public Relaying {
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;
   Status prepare(int peer, std::string_view address) override;
-  [[nodiscard]] LinkState link(int peer) const override {
-    return links_.areNeeded() ? links_.at(peer).state() : LinkState::connecting;
-  }
-  [[nodiscard]] Status linkError(int peer) const override {
-    return links_.areNeeded() ? links_.at(peer).error() : Status();
-  }
+  [[nodiscard]] LinkState link(int peer) const override { return links_.getOrMake(peer).state(); }
+  [[nodiscard]] Status linkError(int peer) const override { return links_.getOrMake(peer).error(); }
   bool send(SendOperation& operation) override {
-    if (links_.at(operation.peer).isOnUse() && keep(operation)) return false;
+    if (links_.getOrMake(operation.peer).isOnUse() && keep(operation)) return false;
     return links_.send(operation, name());
   }
   void recv(RecvOperation& operation) override { links_.recv(operation); }
@@ -72,19 +69,17 @@ class TcpTransport final : public Transport, public Relaying {
   bool prepareToSleep() override;
   void sleepEnded() override {}
   void discard(Tag mask, Tag value) override { links_.discard(mask, value); }
-  void abandon(int peer, const Status& why) override { links_.at(peer).giveUp(why); }
+  void abandon(int peer, const Status& why) override { links_.getOrMake(peer).giveUp(why); }
   [[nodiscard]] bool peek(int peer, Tag mask, Tag value, Arrived& found) const override {
     return links_.peek(peer, mask, value, found);
   }
   [[nodiscard]] PeerStatistics statistics(int peer) const override { return links_.statistics(peer); }
-  /// Not known where another rank relays the link.
+  /// 0, for not known, where another rank relays the link.
   [[nodiscard]] double roundTrip_s(int peer) const override;
   [[nodiscard]] PathUse pathUse(int peer) const override;
   [[nodiscard]] const Relaying* relaying() const override { return this; }
   [[nodiscard]] bool servesOthers() const override { return relay_ && relay_->isInUse(); }
-  [[nodiscard]] int relayedBy(int peer) const override {
-    return links_.areNeeded() ? links_.at(peer).connections().via() : -1;
-  }
+  [[nodiscard]] int relayedBy(int peer) const override { return links_.getOrMake(peer).connections().via(); }
   /// Number of bytes that this rank has relayed between others.
   [[nodiscard]] std::uint64_t relayedBytes() const { return relay_ ? relay_->bytes() : 0; }
 
@@ -115,7 +110,7 @@ class TcpTransport final : public Transport, public Relaying {
   std::optional<tcp::Connector> connector_; ///< Set by open(), as the next two; after the links.
   std::optional<tcp::Resumer> resumer_;
   std::optional<tcp::Inquiry> inquiry_;
-  bool closing_ = false;          ///< No peer listens to this rank any more.
+  bool closing_ = false;          ///< This rank is leaving, and reports no peers as lost.
   std::vector<bool> change_told_; ///< By peer: the log already says that the network corrupts bytes.
   int shortcuts_ = 0;             ///< Turns since the last call of the poller.
 };

@@ -32,7 +32,7 @@ struct Receiver {
     const auto decoded = ucx::decodeHeader({static_cast<const std::byte*>(header), header_bytes});
     // A sender that does not know the key of this rank's address is not of this world, and gets no answer.
     if (!decoded || decoded->from >= links.size()) return UCS_OK;
-    ucx::Link& link = links.at(static_cast<int>(decoded->from));
+    ucx::Link& link = links.getOrMake(static_cast<int>(decoded->from));
     if (!link.knows(decoded->key)) return UCS_OK;
     const bool rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
     const bool stays = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
@@ -107,15 +107,15 @@ bool UcxTransport::reaches(std::string_view address) const { return ucx::decodeA
 Status UcxTransport::connect(int peer, std::string_view address) {
   const auto decoded = ucx::decodeAddress(address);
   if (!decoded) return protocolError(peer, "an address that is no UCX address of this version");
-  ucx::Link& link = links_.at(peer);
+  ucx::Link& link = links_.getOrMake(peer);
   if (Status status = link.connect(*decoded); !status.isOk()) return status;
   if (link.deathFd() < 0) return Status::ok();
   return poller_->add(link.deathFd(), true, false, static_cast<std::uint64_t>(peer));
 }
 
-LinkState UcxTransport::link(int peer) const { return links_.at(peer).state(); }
+LinkState UcxTransport::link(int peer) const { return links_.getOrMake(peer).state(); }
 
-Status UcxTransport::linkError(int peer) const { return links_.at(peer).error(); }
+Status UcxTransport::linkError(int peer) const { return links_.getOrMake(peer).error(); }
 
 bool UcxTransport::send(SendOperation& operation) { return links_.send(operation, name()); }
 
@@ -162,7 +162,7 @@ bool UcxTransport::lookForDeaths() {
   bool any = false;
   for (const platform::PollEvent& event : poller_->wait(0)) {
     if (event.token == kUcxToken) continue;
-    ucx::Link& link = links_.at(static_cast<int>(event.token));
+    ucx::Link& link = links_.getOrMake(static_cast<int>(event.token));
     while (worker_->progress()) {
     } // Messages that it sent before it died still count.
     link.run();
@@ -189,6 +189,6 @@ bool UcxTransport::runLinks() {
 
 bool UcxTransport::prepareToSleep() { return !links_.hasWork() && worker_->arm(); }
 
-void UcxTransport::abandon(int peer, const Status& why) { links_.at(peer).abandon(why); }
+void UcxTransport::abandon(int peer, const Status& why) { links_.getOrMake(peer).abandon(why); }
 
 } // namespace goss::transports

@@ -15,7 +15,7 @@ ControlMessage sampleAbort() {
   Signature signature;
   signature.count = 99;
   message.signature = signature.encode();
-  message.kind = GOSS_ERR_TIMEOUT;
+  message.error_kind = GOSS_ERR_TIMEOUT;
   message.culprit = 2;
   message.text = "too late";
   return message;
@@ -26,7 +26,7 @@ void expectEqual(const ControlMessage& a, const ControlMessage& b) {
   EXPECT_EQ(a.context, b.context);
   EXPECT_EQ(a.operation, b.operation);
   EXPECT_EQ(a.signature, b.signature);
-  EXPECT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.error_kind, b.error_kind);
   EXPECT_EQ(a.culprit, b.culprit);
   EXPECT_EQ(a.text, b.text);
 }

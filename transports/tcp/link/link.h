@@ -26,8 +26,8 @@ namespace goss::transports::tcp {
 ///     connecting  failed   refuse()
 ///     ready       failed   run(): the peer said goodbye, closed, or sent what makes no sense
 ///
-/// A link that is resumable stays ready when connections of it break: see lostConnections(). Bytes that were corrupted
-/// on the network break a connection of a checked link.
+/// A resumable link stays ready when connections of it break: see lostConnections(). A connection of a checked link
+/// breaks when the network has corrupted bytes.
 class Link {
  public:
   /// `room`: bytes of unexpected messages that this end keeps.
@@ -38,8 +38,8 @@ class Link {
   [[nodiscard]] LinkState state() const;
   [[nodiscard]] const Status& error() const { return refused_.isOk() ? matcher_.failure() : refused_; }
 
-  /// `on_use`: the link is made at its first use. Messages are kept until it is ready, and its refusal is told to the
-  /// transport.
+  /// `on_use`: the link is made at its first use; the link keeps messages until it is ready, and takeRefusal() reports
+  /// its refusal.
   void setWanted(bool on_use = false) {
     wanted_ = true;
     on_use_ = on_use;
@@ -47,11 +47,11 @@ class Link {
   }
   [[nodiscard]] bool wanted() const { return wanted_; }
   [[nodiscard]] bool isOnUse() const { return on_use_; }
-  /// One of the ends needs a link on use.
+  /// One of the ends needs this link, which is on use.
   void begin() { begun_ = true; }
   /// Keeps a message for which send() is too early. False: the link is ready, or has failed.
   bool keep(SendOperation& operation);
-  /// As ConnectionSet's. The last one makes the link ready.
+  /// As ConnectionSet::adopt. The last connection makes the link ready.
   Status adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller, int via = -1);
   [[nodiscard]] const ConnectionSet& connections() const { return connections_; }
   /// Ends a link that never became ready. Called out of progress(), or before anything was posted.
@@ -70,14 +70,13 @@ class Link {
   /// afterwards hasEnded() may hold, and end() must follow.
   bool run(bool broken);
   [[nodiscard]] bool hasEnded() const { return ended_; }
-  /// How the peer was lost, once the link has ended. `silent` may be found to be `ended` by asking: see
-  /// isUnexplained().
+  /// When the link has ended: how the peer was lost. Where isUnexplained(), a call may show that `silent` is `ended`.
   [[nodiscard]] PeerLoss loss() const { return loss_; }
-  /// Whether the peer has sent anything over the link. One that leaves while a link on use is being made may not say
+  /// Whether the peer has sent anything over the link. A peer that leaves while a link on use is being made may not say
   /// goodbye over it.
   [[nodiscard]] bool isHeard() const { return heard_; }
-  /// Whether a connection that is not resumed ended without a goodbye, or a link on use could not be made. Both a
-  /// process that has ended and a middlebox on the path cause that.
+  /// Whether a connection that is not resumed ended without a goodbye, or a link on use could not be made. Either the
+  /// peer's process has ended, or a middlebox on the path causes that.
   [[nodiscard]] bool isUnexplained() const { return unexplained_; }
   /// Fails all operations and closes. Returns the reason.
   Status end();
@@ -93,16 +92,17 @@ class Link {
   void recall(const Hello& hello);
   /// The connections to be resumed, of a link that is ready; run() may have found them lost, or ended the link.
   [[nodiscard]] std::vector<std::size_t> lostConnections() const;
-  /// No connection can be resumed: the link ends after the bytes that have arrived. run() must follow.
+  /// No connection can be resumed: the next run(), which must follow, reads the bytes that have arrived and ends the
+  /// link.
   void resumptionFailed(const std::string& why, PeerLoss how);
-  /// Whether a connection is being resumed without which the peer would lack bytes, or the goodbye.
+  /// Whether the peer lacks bytes, or the goodbye, that it gets only when a connection is resumed.
   [[nodiscard]] bool owesResumption() const;
   /// As owesResumption(), or whether bytes that were written on a link with records have not reached the peer's system.
   [[nodiscard]] bool hasUndelivered() const;
   /// Whether run() would do anything without waiting for the sockets.
   [[nodiscard]] bool hasWork() const;
 
-  /// Whether nothing is to be written, and messages are read as they come.
+  /// Whether the link is ready and has nothing to write.
   [[nodiscard]] bool awaitsReading() const { return reader_ && !ended_ && writer_->isEmpty(); }
 
   /// For a link with records, called between its run()s until it returns true: says goodbye, and closes when the peer
