@@ -26,9 +26,11 @@ ncclComm::~ncclComm() {
     else
       starter.join();
   }
+  const auto graphs = order == nullptr ? nullptr : order->graphs();
   order.reset();
   if (comm == nullptr) return;
-  if (goss::nccl::settings().report) sayWhatRan();
+  if (goss::nccl::settings().report)
+    sayWhatRan(graphs == nullptr ? goss::nccl::GraphCalls::Replayed() : graphs->replayed());
   goss_comm_destroy(comm);
 }
 
@@ -45,7 +47,7 @@ void ncclComm::started(const Result<goss_comm_t>& made) {
     rank = number;
     goss_comm_size(comm, &number);
     ranks = number;
-    auto begun = goss::nccl::StreamOrder::make(device, comm);
+    auto begun = goss::nccl::StreamOrder::make(device, comm, turns);
     status = begun.status();
     if (begun.isOk()) order = begun.take();
   }
@@ -95,20 +97,22 @@ void ncclComm::abort(const std::string& reason) {
   order->abort(reason);
 }
 
-void ncclComm::sayWhatRan() const {
+void ncclComm::sayWhatRan(const goss::nccl::GraphCalls::Replayed& replayed) const {
   std::string ran;
   for (std::size_t kind = 0; kind < goss::nccl::kKinds; ++kind)
     if (calls_[kind] > 0)
       ran += fmt::format(" {} {} x, {} bytes;", goss::nccl::nameOf(static_cast<goss::nccl::Kind>(kind)),
                          calls_[kind].load(), bytes_[kind].load());
+  if (replayed.calls > 0) ran += fmt::format(" {} calls of CUDA graphs;", replayed.calls);
   goss_counters counters;
   goss_counters_init(&counters, sizeof counters);
   goss_comm_counters(comm, &counters);
   const std::string& codec = goss::nccl::settings().codec;
   const std::string line =
       fmt::format("gossamer nccl: rank {} of {}{}:{} sent {} bytes, received {}; codec {}\n", rank.load(), ranks.load(),
-                  name.empty() ? "" : " (" + name + ")", ran.empty() ? " nothing;" : ran, counters.wire_bytes_sent,
-                  counters.wire_bytes_received, codec.empty() ? "none" : codec);
+                  name.empty() ? "" : " (" + name + ")", ran.empty() ? " nothing;" : ran,
+                  counters.wire_bytes_sent + replayed.bytes_sent,
+                  counters.wire_bytes_received + replayed.bytes_received, codec.empty() ? "none" : codec);
   std::fputs(line.c_str(), stderr);
 }
 

@@ -42,8 +42,8 @@ struct ncclComm {
 
   void count(const goss::nccl::Call& call);
   void abort(const std::string& reason);
-  /// What it ran, on standard error.
-  void sayWhatRan() const;
+  /// What it ran, on standard error, with what graphs replayed.
+  void sayWhatRan(const goss::nccl::GraphCalls::Replayed& replayed) const;
 
   goss::Device& device;
   const bool blocking;

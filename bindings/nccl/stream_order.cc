@@ -23,10 +23,13 @@ void* handleOf(cudaStream_t stream) {
   return stream == nullptr ? reinterpret_cast<void*>(std::uintptr_t{1}) : static_cast<void*>(stream);
 }
 
+devices::cuda::CudaDevice& cudaOf(Device& device) { return static_cast<devices::cuda::CudaDevice&>(device); }
+const devices::cuda::Context& contextOf(Device& device) { return cudaOf(device).context(); }
+
 } // namespace
 
-Result<std::unique_ptr<StreamOrder>> StreamOrder::make(Device& device, goss_comm_t comm) {
-  std::unique_ptr<StreamOrder> made(new StreamOrder(device, comm));
+Result<std::unique_ptr<StreamOrder>> StreamOrder::make(Device& device, goss_comm_t comm, std::shared_ptr<Turns> turns) {
+  std::unique_ptr<StreamOrder> made(new StreamOrder(device, comm, std::move(turns)));
   for (auto* event : {&made->end_, &made->fork_, &made->scalar_, &made->probe_}) {
     auto fresh = device.event();
     if (!fresh.isOk()) return fresh.status();
@@ -38,6 +41,7 @@ Result<std::unique_ptr<StreamOrder>> StreamOrder::make(Device& device, goss_comm
 StreamOrder::~StreamOrder() {
   drain();
   if (Status status = failure(); !status.isOk()) goss_comm_abort(comm_, status.cText());
+  if (graphs_ != nullptr) graphs_->end();
   // A stream that has not come to the copy uses the memory later.
   if (host_scalar_ == nullptr) return;
   if (const Result<bool> done = scalar_->isDone(); done.isOk() && !done.value()) (void)host_scalar_.release();
@@ -50,8 +54,10 @@ Status StreamOrder::fetchScalars(const std::vector<std::shared_ptr<Call>>& calls
   if (std::none_of(calls.begin(), calls.end(), needs)) return {};
   const std::lock_guard lock(submit_mutex_);
   if (Status status = failure(); !status.isOk()) return status;
-  // Refuses streams that are captured.
-  if (const auto queues = queuesOf(calls); !queues.isOk()) return queues.status();
+  const auto queues = queuesOf(calls);
+  if (!queues.isOk()) return queues.status();
+  const auto capture = captureOf(queues.value());
+  if (!capture.isOk() || capture.value().has_value()) return capture.status(); // A graph reads them whenever it runs.
   for (const auto& call : calls)
     if (Status status = fetchScalar(*call); !status.isOk()) return status;
   return {};
@@ -65,6 +71,9 @@ Status StreamOrder::submit(const std::vector<std::shared_ptr<Call>>& calls, cons
   if (Status status = failure(); !status.isOk()) return status;
   const auto queues = queuesOf(calls);
   if (!queues.isOk()) return queues.status();
+  const auto capture = captureOf(queues.value());
+  if (ends(capture.status())) return capture.status();
+  if (capture.isOk() && capture.value().has_value()) return submitToGraph(*capture.value(), queues.value(), calls);
   DeviceQueue& lead = *queues.value().front();
   Status status = fetched.isOk() ? join(queues.value()) : fetched;
   if (!ends(status))
@@ -91,12 +100,50 @@ Result<StreamOrder::Queues> StreamOrder::queuesOf(const std::vector<std::shared_
   for (const auto& call : calls) {
     const auto queue = queueOf(call->stream);
     if (!queue.isOk()) return queue.status();
-    if (std::find(queues.begin(), queues.end(), queue.value()) != queues.end()) continue;
-    Status status = queue.value()->check();
-    if (!status.isOk() && status.kind() != GOSS_ERR_DEVICE) return status;
-    queues.push_back(queue.value());
+    if (std::find(queues.begin(), queues.end(), queue.value()) == queues.end()) queues.push_back(queue.value());
   }
   return queues;
+}
+
+Result<StreamOrder::Capture> StreamOrder::captureOf(const Queues& queues) const {
+  Capture first;
+  for (DeviceQueue* queue : queues) {
+    Capture capture;
+    if (Status status = queue->check(); !status.isOk()) {
+      if (status.kind() != GOSS_ERR_UNSUPPORTED) return status;
+      auto found = devices::cuda::captureOf(contextOf(device_), *queue);
+      if (!found.isOk()) return found.status();
+      capture = found.value();
+    }
+    if (queue == queues.front()) first = capture;
+    const bool alike = capture.has_value() == first.has_value() && (!capture || capture->id == first->id);
+    if (!alike)
+      return Status::error(GOSS_ERR_UNSUPPORTED,
+                           fmt::format("{}: one stream of a group of calls is being captured into a CUDA graph, and "
+                                       "another is not, or into another graph; end the group before",
+                                       device_.name()));
+  }
+  return first;
+}
+
+/// The replays' communicator is made in the order of the program, and of all ranks, but not waited for: a group may
+/// hold calls of several ranks.
+Status StreamOrder::submitToGraph(const devices::cuda::Capture& capture, const Queues& queues,
+                                  const std::vector<std::shared_ptr<Call>>& calls) {
+  if (graphs_ == nullptr) {
+    const auto meet = [turn = std::make_shared<Turn>(turns_), comm = comm_]() -> Result<goss_comm_t> {
+      turn->await();
+      goss_comm_t made = nullptr;
+      const Status status = lastFailure(goss_comm_dup(comm, &made));
+      turn->end();
+      return status.isOk() ? Result<goss_comm_t>(made) : status;
+    };
+    auto made = GraphCalls::make(cudaOf(device_), comm_, meet);
+    if (!made.isOk()) return made.status();
+    const std::lock_guard lock(mutex_);
+    graphs_ = made.take();
+  }
+  return graphs_->capture(capture, queues, calls);
 }
 
 Status StreamOrder::join(const Queues& queues) {
@@ -157,7 +204,7 @@ Status StreamOrder::awaitScalar(const Call& call) {
 
 Status StreamOrder::post(void* stream, const std::vector<std::shared_ptr<Call>>& calls) {
   // The library takes a call without elements for one of the calling thread's device, which may be another.
-  const devices::cuda::InContext current(static_cast<const devices::cuda::CudaDevice&>(device_).context());
+  const devices::cuda::InContext current(contextOf(device_));
   std::vector<goss_request_t> requests;
   Status first;
   // A group stages all its data at once. Collectives, which all ranks call in one order, do not need that.
@@ -194,6 +241,7 @@ void StreamOrder::note(const Status& failure) {
   if (failure.kind() == GOSS_ERR_DEVICE && probe_->isDone().isOk())
     failure_ = Status::error(GOSS_ERR_PEER_LOST, std::string(failure.text()));
   if (settings().log) (void)report(failure_);
+  if (graphs_ != nullptr) graphs_->abort(failure_);
   // What fails alone in the library fails the communicator here: the other ranks wait for calls that do not come.
   goss_status known = GOSS_SUCCESS;
   goss_comm_error(comm_, &known, nullptr);
@@ -209,6 +257,8 @@ void StreamOrder::collect() {
     if (status != GOSS_SUCCESS) note(lastFailure(status));
   }
   if (!failure_.isOk()) return;
+  if (graphs_ != nullptr)
+    if (Status status = graphs_->failure(); !status.isOk()) return note(status);
   // A message that fails alone may stand behind calls that still wait.
   for (goss_request_t request : pending_) {
     goss_status status = GOSS_SUCCESS;
@@ -216,6 +266,11 @@ void StreamOrder::collect() {
     goss_request_error(request, &status, &text);
     if (status != GOSS_SUCCESS) return note(Status::error(status, text));
   }
+}
+
+std::shared_ptr<GraphCalls> StreamOrder::graphs() {
+  const std::lock_guard lock(mutex_);
+  return graphs_;
 }
 
 Status StreamOrder::failure() {
@@ -232,7 +287,7 @@ void StreamOrder::drain() {
   while (failure().isOk()) {
     {
       const std::lock_guard lock(mutex_);
-      if (pending_.empty()) return;
+      if (pending_.empty() && (graphs_ == nullptr || graphs_->isIdle())) return;
     }
     std::this_thread::sleep_for(kPause);
   }
@@ -243,6 +298,7 @@ void StreamOrder::abort(const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
     note(Status::error(GOSS_ERR_ABORTED, reason));
+    if (graphs_ != nullptr) graphs_->release();
   }
   const std::string told = known.isOk() ? reason : fmt::format("{}: {}", reason, known.text());
   goss_comm_abort(comm_, told.c_str());

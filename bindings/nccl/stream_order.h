@@ -8,11 +8,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings/nccl/call.h"
+#include "bindings/nccl/graph_calls.h"
+#include "bindings/nccl/turn.h"
 #include "gossamer/device.h"
 
 namespace goss::nccl {
@@ -20,8 +23,8 @@ namespace goss::nccl {
 /// Thread-safe. Calls are matched with those of the other ranks in the order of submit().
 class StreamOrder {
  public:
-  /// `comm` is lent until this is destroyed.
-  static Result<std::unique_ptr<StreamOrder>> make(Device& device, goss_comm_t comm);
+  /// `comm` is lent until this is destroyed. `turns`: of the communicators that come out of it.
+  static Result<std::unique_ptr<StreamOrder>> make(Device& device, goss_comm_t comm, std::shared_ptr<Turns> turns);
   StreamOrder(const StreamOrder&) = delete;
   StreamOrder& operator=(const StreamOrder&) = delete;
   /// Waits for what was submitted; a communicator that failed is aborted.
@@ -31,25 +34,34 @@ class StreamOrder {
   /// calls it for all its communicators before the first submit(): a stream may come to its scalar behind another's
   /// call. Errors: as submit()'s; GOSS_ERR_TIMEOUT.
   Status fetchScalars(const std::vector<std::shared_ptr<Call>>& calls);
-  /// Puts `calls`, one or a group, into their streams and returns. `fetched`: what fetchScalars() has returned. Errors:
-  /// that; the first failure; GOSS_ERR_UNSUPPORTED while a stream is captured; the library's.
+  /// Puts `calls`, one or a group, into their streams, or into the graph that these are captured into, and returns.
+  /// `fetched`: what fetchScalars() has returned. Errors: that; the first failure; GOSS_ERR_UNSUPPORTED where some
+  /// streams of a group are captured and others are not; the library's.
   Status submit(const std::vector<std::shared_ptr<Call>>& calls, const Status& fetched);
-  /// Waits until all that was submitted is done, or one has failed.
+  /// Waits until all that was submitted, and all launches of graphs with calls, are done, or one has failed.
   void drain();
 
+  /// The calls that CUDA graphs replay; null: there are none. They outlive this.
+  [[nodiscard]] std::shared_ptr<GraphCalls> graphs();
   /// The first failure; success before.
   [[nodiscard]] Status failure();
   /// Ends all calls, here and on the other ranks; streams go on, with NaN for results.
   void abort(const std::string& reason);
 
  private:
-  StreamOrder(Device& device, goss_comm_t comm) : device_(device), comm_(comm) {}
+  StreamOrder(Device& device, goss_comm_t comm, std::shared_ptr<Turns> turns)
+      : device_(device), comm_(comm), turns_(std::move(turns)) {}
 
   using Queues = std::vector<DeviceQueue*>; ///< A submission's queues, each once: the first one does its work.
+  using Capture = std::optional<devices::cuda::Capture>;
 
   // Under submit_mutex_.
   Result<DeviceQueue*> queueOf(cudaStream_t stream);
   Result<Queues> queuesOf(const std::vector<std::shared_ptr<Call>>& calls);
+  /// What all of them are being captured into.
+  Result<Capture> captureOf(const Queues& queues) const;
+  Status submitToGraph(const devices::cuda::Capture& capture, const Queues& queues,
+                       const std::vector<std::shared_ptr<Call>>& calls);
   Status join(const Queues& queues);
   Status leave(const Queues& queues);
   Status fetchScalar(Call& call);
@@ -63,6 +75,7 @@ class StreamOrder {
 
   Device& device_; ///< The CUDA provider.
   const goss_comm_t comm_;
+  const std::shared_ptr<Turns> turns_;
 
   std::mutex submit_mutex_;
   std::map<cudaStream_t, std::unique_ptr<DeviceQueue>> queues_;
@@ -76,6 +89,7 @@ class StreamOrder {
   std::mutex mutex_;
   std::deque<goss_request_t> pending_; ///< Requests of submitted calls, in their order.
   Status failure_;
+  std::shared_ptr<GraphCalls> graphs_; ///< Null: no call was captured so far.
 
   std::unique_ptr<DeviceEvent> probe_; ///< Never recorded: asks the device whether it lives.
 };

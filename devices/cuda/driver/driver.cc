@@ -63,6 +63,10 @@ void findStreams(Finder& find, Driver& driver) {
   find(driver.streamGetCtx, "cuStreamGetCtx");
   find(driver.streamIsCapturing, "cuStreamIsCapturing");
   find.mayLack(driver.exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode");
+  find.mayLack(driver.streamGetCaptureInfo, "cuStreamGetCaptureInfo_v2");
+  find.mayLack(driver.userObjectCreate, "cuUserObjectCreate");
+  find.mayLack(driver.graphRetainUserObject, "cuGraphRetainUserObject");
+  find.mayLack(driver.eventRecordWithFlags, "cuEventRecordWithFlags");
   find(driver.eventCreate, "cuEventCreate");
   find(driver.eventDestroy, "cuEventDestroy_v2");
   find(driver.eventRecord, "cuEventRecord");

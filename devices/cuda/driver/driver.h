@@ -45,6 +45,10 @@ struct Driver {
   decltype(&cuStreamGetCtx) streamGetCtx;
   decltype(&cuStreamIsCapturing) streamIsCapturing;
   decltype(&cuThreadExchangeStreamCaptureMode) exchangeCaptureMode; ///< May be null.
+  decltype(&cuStreamGetCaptureInfo_v2) streamGetCaptureInfo;        ///< May be null, as the next three, before CUDA 12.
+  decltype(&cuUserObjectCreate) userObjectCreate;
+  decltype(&cuGraphRetainUserObject) graphRetainUserObject;
+  decltype(&cuEventRecordWithFlags) eventRecordWithFlags;
   decltype(&cuEventCreate) eventCreate;
   decltype(&cuEventDestroy_v2) eventDestroy;
   decltype(&cuEventRecord) eventRecord;

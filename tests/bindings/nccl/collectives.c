@@ -269,11 +269,6 @@ static void refusals(Rank* rank) {
   CHECK(strstr(ncclGetLastError(NULL), "device memory") != NULL);
   CHECK(ncclBroadcast(data, data, 10, ncclFloat32, rank->ranks, rank->comm, rank->stream) == ncclInvalidArgument);
   CHECK(ncclAllReduce(data, data, 10, ncclFloat32, (ncclRedOp_t)99, rank->comm, rank->stream) == ncclInvalidArgument);
-  CUDA(cuStreamBeginCapture_v2(rank->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-  CHECK(ncclAllReduce(data, data, 10, ncclFloat32, ncclSum, rank->comm, rank->stream) == ncclInvalidUsage);
-  CHECK(strstr(ncclGetLastError(NULL), "captured") != NULL);
-  CUgraph graph;
-  CUDA(cuStreamEndCapture(rank->stream, &graph));
   CUcontext other;
   cudaStream_t foreign;
   CUDA(cuCtxCreate_v2(&other, 0, 0));
@@ -295,9 +290,15 @@ static void refusedMessages(Rank* rank) {
   if (rank->rank == 0) {
     float* data = deviceFloats(10);
     CUgraph graph;
-    CUDA(cuStreamBeginCapture_v2(rank->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    CHECK(ncclSend(data, 10, ncclFloat32, 1, rank->comm, rank->stream) == ncclInvalidUsage);
-    CUDA(cuStreamEndCapture(rank->stream, &graph));
+    cudaStream_t captured;
+    CUDA(cuStreamCreate(&captured, CU_STREAM_NON_BLOCKING));
+    CUDA(cuStreamBeginCapture_v2(captured, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(ncclGroupStart());
+    OK(ncclSend(data, 10, ncclFloat32, 1, rank->comm, rank->stream));
+    OK(ncclSend(data, 10, ncclFloat32, 1, rank->comm, captured));
+    CHECK(ncclGroupEnd() == ncclInvalidUsage);
+    CHECK(strstr(ncclGetLastError(NULL), "captured") != NULL);
+    CUDA(cuStreamEndCapture(captured, &graph));
     OK(ncclGroupStart());
     OK(ncclSend(data, 10, ncclFloat32, 1, rank->comm, rank->stream));
     CHECK(ncclRecv(NULL, 10, ncclFloat32, 1, rank->comm, rank->stream) == ncclInvalidArgument);

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tests/cuda/standin/graphs.h"
 #include "tests/cuda/standin/memory.h"
 #include "tests/cuda/standin/settings.h"
 #include "tests/cuda/standin/streams.h"
@@ -97,6 +98,19 @@ standin::Marker markerOf(CUevent event) {
   return found->marker;
 }
 
+/// Puts the event at the end of `queue`.
+void recordNow(standin::Event& event, const std::shared_ptr<Queue>& queue) {
+  const std::lock_guard lock(event.mutex);
+  event.marker = standin::mark(queue);
+  event.recorded = true;
+  event.graph = nullptr;
+}
+
+bool isCaptured(CUevent event) {
+  const std::lock_guard lock(eventOf(event)->mutex);
+  return eventOf(event)->graph != nullptr;
+}
+
 } // namespace
 
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) { return copy(to, from, bytes, nullptr, true); }
@@ -132,7 +146,9 @@ int cudaStandinLaunch(void* stream, cudaStandinKernel* kernel) {
       standin::complain("a kernel touches memory that was freed, or behind its end");
     queue.health().lose(error);
   });
-  if (result != CUDA_SUCCESS || !standin::settings().launch_blocking) return result;
+  const bool captured =
+      result == CUDA_SUCCESS && standin::streamOf(static_cast<CUstream>(stream))->capture != standin::Capture::none;
+  if (result != CUDA_SUCCESS || captured || !standin::settings().launch_blocking) return result;
   return cuStreamSynchronize(static_cast<CUstream>(stream));
 }
 
@@ -183,11 +199,35 @@ CUresult cuStreamSynchronize(CUstream handle) {
   return static_cast<CUresult>(stream->queue->health().error.load());
 }
 
-CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned /*flags*/) {
-  const CUresult result = standin::submit(stream, [](const Queue&) {});
-  standin::Stream* found = standin::streamOf(stream);
-  if (result == CUDA_SUCCESS && found->capture == standin::Capture::none)
-    standin::follow(*found->queue, markerOf(event));
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
+  standin::Event& awaited = *eventOf(event);
+  if (standin::Stream* stream = standin::streamOf(handle); stream != nullptr && flags != CU_EVENT_WAIT_EXTERNAL) {
+    const std::lock_guard lock(awaited.mutex);
+    // Who waits for a captured event is captured from then on.
+    if (awaited.graph != nullptr && stream->capture == standin::Capture::none)
+      standin::joinCapture(*stream, awaited.graph, CU_STREAM_CAPTURE_MODE_RELAXED);
+  }
+  const CUresult result = standin::submit(handle, [](const Queue&) {});
+  if (result != CUDA_SUCCESS) return result;
+  standin::Stream& stream = *standin::streamOf(handle);
+  if (stream.capture == standin::Capture::none) {
+    standin::follow(*stream.queue, markerOf(event));
+    return result;
+  }
+  const std::lock_guard lock(awaited.mutex);
+  if (flags == CU_EVENT_WAIT_EXTERNAL) {
+    stream.graph->nodes.emplace_back([lane = stream.lane, event](standin::Launch& launch) {
+      standin::follow(*launch.lanes[lane], markerOf(event));
+    });
+    return result;
+  }
+  if (awaited.graph != stream.graph) { // nothing in a graph waits for what is outside of it
+    stream.capture = standin::Capture::broken;
+    return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+  }
+  stream.graph->nodes.emplace_back([lane = stream.lane, place = awaited.place](standin::Launch& launch) {
+    standin::follow(*launch.lanes[lane], launch.places[place]);
+  });
   return result;
 }
 
@@ -211,28 +251,39 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
   *status = static_cast<CUstreamCaptureStatus>(stream->capture.load());
   return CUDA_SUCCESS;
 }
+CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
+                                   const CUgraphNode** /*dependencies*/, size_t* /*count*/) {
+  const CUresult result = cuStreamIsCapturing(handle, status);
+  if (result != CUDA_SUCCESS || *status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return result;
+  const standin::Stream* stream = standin::streamOf(handle);
+  if (id != nullptr) *id = stream->graph->id;
+  if (graph != nullptr) *graph = standin::handleOf(stream->graph);
+  return CUDA_SUCCESS;
+}
 CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
   standin::Stream* stream = standin::streamOf(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const bool legacy = handle == nullptr || handle == CU_STREAM_LEGACY;
   if (legacy || stream->capture != standin::Capture::none) return CUDA_ERROR_ILLEGAL_STATE;
-  stream->capture_mode = mode;
-  stream->capture = standin::Capture::active;
+  standin::joinCapture(*stream, standin::newGraph(), mode);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   standin::Stream* stream = standin::streamOf(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  const auto was = stream->capture.exchange(standin::Capture::none);
-  *graph = was == standin::Capture::active ? reinterpret_cast<CUgraph>(stream) : nullptr;
-  if (was == standin::Capture::none) return CUDA_ERROR_ILLEGAL_STATE;
-  return was == standin::Capture::active ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  *graph = nullptr;
+  if (stream->capture == standin::Capture::none) return CUDA_ERROR_ILLEGAL_STATE;
+  if (stream->lane != 0) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+  const auto captured = stream->graph;
+  if (standin::endCapture(captured)) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  standin::giveHandle(captured);
+  *graph = standin::handleOf(captured);
+  return CUDA_SUCCESS;
 }
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   standin::exchangeCaptureMode(*mode);
   return CUDA_SUCCESS;
 }
-CUresult cuGraphDestroy(CUgraph /*graph*/) { return CUDA_SUCCESS; }
 
 CUresult cuEventCreate(CUevent* event, unsigned /*flags*/) {
   if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
@@ -244,20 +295,35 @@ CUresult cuEventDestroy_v2(CUevent event) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventRecord(CUevent event, CUstream handle) {
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return cuEventRecordWithFlags(event, stream, CU_EVENT_DEFAULT);
+}
+
+CUresult cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned flags) {
   // An empty item brings the order with the default stream, and the errors of submit().
   const CUresult result = standin::submit(handle, [](const Queue&) {});
-  standin::Stream* stream = standin::streamOf(handle);
-  if (result != CUDA_SUCCESS || stream->capture != standin::Capture::none) return result;
-  standin::Event* found = eventOf(event);
-  const std::lock_guard lock(found->mutex);
-  found->marker = standin::mark(stream->queue);
-  found->recorded = true;
+  if (result != CUDA_SUCCESS) return result;
+  standin::Stream& stream = *standin::streamOf(handle);
+  standin::Event& found = *eventOf(event);
+  if (stream.capture != standin::Capture::none && flags == CU_EVENT_RECORD_EXTERNAL) {
+    stream.graph->nodes.emplace_back(
+        [lane = stream.lane, event](standin::Launch& launch) { recordNow(*eventOf(event), launch.lanes[lane]); });
+  } else if (stream.capture != standin::Capture::none) {
+    const std::lock_guard lock(found.mutex);
+    found.graph = stream.graph;
+    found.place = stream.graph->places++;
+    stream.graph->nodes.emplace_back([lane = stream.lane, place = found.place](standin::Launch& launch) {
+      launch.places[place] = standin::mark(launch.lanes[lane]);
+    });
+  } else {
+    recordNow(found, stream.queue);
+  }
   return CUDA_SUCCESS;
 }
 
 CUresult cuEventQuery(CUevent event) {
   if (const CUresult error = standin::enterOutsideCaptures(); error != CUDA_SUCCESS) return error;
+  if (isCaptured(event)) return CUDA_ERROR_CAPTURED_EVENT;
   return markerOf(event).done() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 

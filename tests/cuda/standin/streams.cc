@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/cuda/standin/graphs.h"
 #include "tests/cuda/standin/settings.h"
 
 namespace standin {
@@ -144,12 +145,45 @@ void synchronize(int device) {
     end.wait();
 }
 
+std::shared_ptr<Queue> newQueue(int device) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  return newQueue(all, device);
+}
+
+void joinCapture(Stream& stream, const std::shared_ptr<Graph>& graph, CUstreamCaptureMode mode) {
+  stream.graph = graph;
+  stream.lane = graph->lanes++;
+  stream.capture_mode = mode;
+  stream.capture = Capture::active;
+}
+
+bool endCapture(const std::shared_ptr<Graph>& graph) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  bool broken = false;
+  const auto end = [&](Stream* stream) {
+    if (stream->graph != graph) return;
+    broken = stream->capture.exchange(Capture::none) == Capture::broken || broken;
+    stream->graph = nullptr;
+  };
+  for (Stream* stream : all.streams)
+    end(stream);
+  for (const auto& [key, stream] : all.own)
+    end(stream);
+  return broken;
+}
+
 CUresult submit(CUstream handle, Queue::Item item) {
   if (const CUresult error = enter(); error != CUDA_SUCCESS) return error;
   Stream* stream = streamOf(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (stream->capture == Capture::broken) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  if (stream->capture == Capture::active) return CUDA_SUCCESS;
+  if (stream->capture == Capture::active) {
+    stream->graph->nodes.emplace_back(
+        [lane = stream->lane, item = std::move(item)](Launch& launch) { launch.lanes[lane]->push(item); });
+    return CUDA_SUCCESS;
+  }
   orderWithLegacy(*stream);
   stream->queue->push(std::move(item));
   return CUDA_SUCCESS;

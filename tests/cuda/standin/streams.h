@@ -14,6 +14,8 @@
 
 namespace standin {
 
+struct Graph;
+
 /// Where a stream stands with regard to cuStreamBeginCapture.
 enum class Capture : std::uint8_t { none, active, broken };
 
@@ -24,12 +26,16 @@ struct Stream {
   unsigned flags = 0;
   std::atomic<Capture> capture = Capture::none;
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::shared_ptr<Graph> graph; ///< What it is captured into, as the `lane`-th stream; the first began the capture.
+  std::size_t lane = 0;
 };
 
 struct Event {
   std::mutex mutex;
   Marker marker;
   bool recorded = false;
+  std::shared_ptr<Graph> graph; ///< Not null: recorded in this capture, as its `place`-th event.
+  std::size_t place = 0;
 };
 
 /// Counts a call that reaches a stream or an event. Not 0: what the call returns instead of doing anything, a sticky
@@ -61,8 +67,15 @@ bool destroyStream(CUstream handle);
 /// Waits for all streams of the device.
 void synchronize(int device);
 
-/// Adds `item` to the stream. While it is captured nothing runs, and CUDA_SUCCESS says so to nobody, as in CUDA.
+/// A queue for work of the device.
+std::shared_ptr<Queue> newQueue(int device);
+
+/// Adds `item` to the stream; while it is captured nothing runs, and the item becomes a part of the graph.
 CUresult submit(CUstream handle, Queue::Item item);
+/// The stream is captured from now on, as those are that were captured into `graph` before it.
+void joinCapture(Stream& stream, const std::shared_ptr<Graph>& graph, CUstreamCaptureMode mode);
+/// No stream is captured into `graph` any more. Whether the capture was broken.
+bool endCapture(const std::shared_ptr<Graph>& graph);
 /// For what a captured stream does not allow: breaks the capture. `stream` may be nullptr.
 CUresult refuseCapture(Stream* stream);
 /// As cuThreadExchangeStreamCaptureMode.

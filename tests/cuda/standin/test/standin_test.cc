@@ -178,6 +178,133 @@ TEST_F(Standin, ACapturedStreamIsKnownAndRunsNothing) {
   EXPECT_EQ(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
+struct Captured {
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+};
+
+Captured endCapture(CUstream stream) {
+  Captured made;
+  EXPECT_EQ(cuStreamEndCapture(stream, &made.graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&made.executable, made.graph, 0), CUDA_SUCCESS);
+  return made;
+}
+
+TEST_F(Standin, AGraphDoesWhatWasCapturedAtEachLaunch) {
+  const CUstream stream = newStream();
+  auto* flag = pinnedMemory<std::uint32_t>(1);
+  auto* in = pinnedMemory(kCount);
+  auto* out = pinnedMemory(kCount);
+  *flag = 0;
+  const CUdeviceptr memory = deviceMemory(kBytes);
+  ASSERT_EQ(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemcpyAsync(memory, placeOf(in), kBytes, stream), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemcpyAsync(placeOf(out), memory, kBytes, stream), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWriteValue32_v2(stream, placeOf(flag), 1, 0), CUDA_SUCCESS);
+  const Captured captured = endCapture(stream);
+  const CUstream other = newStream();
+  for (const int first : {3, 5}) {
+    *flag = 0;
+    const auto sent = numbers(first);
+    std::memcpy(in, sent.data(), kBytes);
+    ASSERT_EQ(cuGraphLaunch(captured.executable, first == 3 ? stream : other), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamSynchronize(first == 3 ? stream : other), CUDA_SUCCESS);
+    EXPECT_EQ(std::vector<int>(out, out + kCount), sent);
+    EXPECT_EQ(*flag, 1u);
+  }
+  EXPECT_EQ(cuGraphExecDestroy(captured.executable), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(captured.graph), CUDA_SUCCESS);
+}
+
+/// A wait for an event of the capture takes its stream in, and is an order within each launch.
+TEST_F(Standin, AnEventTakesAStreamIntoACapture) {
+  const CUstream first = newStream();
+  const CUstream second = newStream();
+  CUevent fork = nullptr;
+  CUevent join = nullptr;
+  ASSERT_EQ(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  ASSERT_EQ(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  auto* flags = pinnedMemory<std::uint32_t>(2);
+  flags[0] = flags[1] = 0;
+  ASSERT_EQ(cuStreamBeginCapture_v2(first, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitValue32_v2(first, placeOf(flags), 1, CU_STREAM_WAIT_VALUE_GEQ), CUDA_SUCCESS);
+  ASSERT_EQ(cuEventRecord(fork, first), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitEvent(second, fork, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWriteValue32_v2(second, placeOf(flags + 1), 1, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuEventRecord(join, second), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitEvent(first, join, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventQuery(join), CUDA_ERROR_CAPTURED_EVENT);
+  const Captured captured = endCapture(first);
+  ASSERT_EQ(cuGraphLaunch(captured.executable, first), CUDA_SUCCESS);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(std::atomic_ref(flags[1]).load(), 0u);
+  std::atomic_ref(flags[0]).store(1);
+  ASSERT_EQ(cuStreamSynchronize(first), CUDA_SUCCESS);
+  EXPECT_EQ(flags[1], 1u);
+  // What was recorded outside of a capture is no order within one.
+  ASSERT_EQ(cuEventRecord(fork, second), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamBeginCapture_v2(first, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitEvent(first, fork, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(cuStreamEndCapture(first, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+TEST_F(Standin, AnExternalEventOrdersGraphsAsTheyAreLaunched) {
+  if (std::getenv("CUDA_STANDIN_ONE_QUEUE") != nullptr) GTEST_SKIP() << "all streams are one queue";
+  const CUstream first = newStream();
+  const CUstream second = newStream();
+  CUevent order = nullptr;
+  ASSERT_EQ(cuEventCreate(&order, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  auto* flags = pinnedMemory<std::uint32_t>(2);
+  flags[0] = flags[1] = 0;
+  ASSERT_EQ(cuStreamBeginCapture_v2(first, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitValue32_v2(first, placeOf(flags), 1, CU_STREAM_WAIT_VALUE_GEQ), CUDA_SUCCESS);
+  ASSERT_EQ(cuEventRecordWithFlags(order, first, CU_EVENT_RECORD_EXTERNAL), CUDA_SUCCESS);
+  const Captured waits = endCapture(first);
+  ASSERT_EQ(cuStreamBeginCapture_v2(second, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitEvent(second, order, CU_EVENT_WAIT_EXTERNAL), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWriteValue32_v2(second, placeOf(flags + 1), 1, 0), CUDA_SUCCESS);
+  const Captured follows = endCapture(second);
+  ASSERT_EQ(cuGraphLaunch(waits.executable, first), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphLaunch(follows.executable, second), CUDA_SUCCESS);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(std::atomic_ref(flags[1]).load(), 0u);
+  EXPECT_EQ(cuEventQuery(order), CUDA_ERROR_NOT_READY);
+  std::atomic_ref(flags[0]).store(1);
+  ASSERT_EQ(cuStreamSynchronize(second), CUDA_SUCCESS);
+  EXPECT_EQ(flags[1], 1u);
+}
+
+TEST_F(Standin, AGraphTellsWhenItAndItsLastLaunchAreOver) {
+  const CUstream stream = newStream();
+  auto* flag = pinnedMemory<std::uint32_t>(1);
+  *flag = 0;
+  std::atomic<bool> over{false};
+  ASSERT_EQ(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  std::uint64_t id = 0;
+  CUgraph graph = nullptr;
+  ASSERT_EQ(cuStreamGetCaptureInfo_v2(stream, &status, &id, &graph, nullptr, nullptr), CUDA_SUCCESS);
+  EXPECT_NE(id, 0u);
+  CUuserObject object = nullptr;
+  const CUhostFn destroy = [](void* argument) { *static_cast<std::atomic<bool>*>(argument) = true; };
+  ASSERT_EQ(cuUserObjectCreate(&object, &over, destroy, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitValue32_v2(stream, placeOf(flag), 1, CU_STREAM_WAIT_VALUE_GEQ), CUDA_SUCCESS);
+  const Captured captured = endCapture(stream);
+  EXPECT_EQ(captured.graph, graph);
+  ASSERT_EQ(cuGraphLaunch(captured.executable, stream), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphDestroy(captured.graph), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphExecDestroy(captured.executable), CUDA_SUCCESS);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(over);
+  std::atomic_ref(*flag).store(1);
+  ASSERT_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+  for (int turn = 0; turn < 1000 && !over; ++turn)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(over);
+}
+
 TEST_F(Standin, AnotherThreadsCallsBreakAGlobalCaptureUnlessTheyAreRelaxed) {
   const CUstream stream = newStream();
   CUevent event = nullptr;

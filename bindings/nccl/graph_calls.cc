@@ -1,0 +1,383 @@
+#include "bindings/nccl/graph_calls.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "bindings/nccl/errors.h"
+
+namespace goss::nccl {
+
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kWordBytes = 64; ///< A word has a cache line of its own.
+constexpr std::size_t kMinBytes = std::size_t{64} << 10;
+/// How often a thread looks whether a request behind the one it waits for has failed.
+constexpr std::int64_t kLookMs = 100;
+/// How long the thread looks for the next call without a pause, and with short ones.
+constexpr std::chrono::microseconds kSpin(200);
+constexpr std::chrono::seconds kSoon(1);
+constexpr std::chrono::microseconds kShortPause(20);
+constexpr std::chrono::microseconds kLongPause(500);
+constexpr std::chrono::milliseconds kProbe(20);
+
+std::uint32_t load(Flag flag) { return std::atomic_ref(*flag).load(std::memory_order_acquire); }
+void store(Flag flag, std::uint32_t value) { std::atomic_ref(*flag).store(value, std::memory_order_release); }
+
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Whether the library may compute the results where the data are.
+bool isInPlace(const Call& call) { return call.kind == Kind::allReduce; }
+
+/// Waits for all; the first failure ends those that would wait for ever.
+Status awaitAll(goss_comm_t comm, std::vector<goss_request_t>& requests) {
+  Status first;
+  const auto note = [&](goss_status status, const char* text) {
+    if (status == GOSS_SUCCESS || !first.isOk()) return;
+    first = Status::error(status, text);
+    goss_comm_abort(comm, first.cText());
+  };
+  for (std::size_t i = 0; i < requests.size();) {
+    int done = 0;
+    const goss_status waited = goss_wait_for(&requests[i], kLookMs, &done, nullptr);
+    note(waited, goss_last_error());
+    if (done != 0) {
+      ++i;
+      continue;
+    }
+    for (std::size_t other = i; other < requests.size(); ++other) {
+      goss_status status = GOSS_SUCCESS;
+      const char* text = "";
+      goss_request_error(requests[other], &status, &text);
+      note(status, text);
+    }
+  }
+  return first;
+}
+
+} // namespace
+
+Result<std::shared_ptr<GraphCalls>> GraphCalls::make(devices::cuda::CudaDevice& device, goss_comm_t comm,
+                                                     const std::function<Result<goss_comm_t>()>& meet) {
+  goss_config config;
+  if (const goss_status status = goss_config_init(&config); status != GOSS_SUCCESS) return lastFailure(status);
+  std::int32_t rank = 0;
+  std::int32_t ranks = 0;
+  goss_comm_rank(comm, &rank);
+  goss_comm_size(comm, &ranks);
+  std::shared_ptr<GraphCalls> made(
+      new GraphCalls(device, rank, ranks, std::chrono::milliseconds(config.device_hold_ms)));
+  if (Status status = made->prepare(); !status.isOk()) return status;
+  std::thread([made, meet] { made->run(meet); }).detach();
+  return made;
+}
+
+Status GraphCalls::prepare() {
+  auto words = device_.allocate(MemoryKind::pinned, 2 * kWordBytes);
+  if (!words.isOk()) return words.status();
+  words_ = words.take();
+  begun_ = reinterpret_cast<Flag>(words_->data());
+  opened_ = reinterpret_cast<Flag>(words_->data() + kWordBytes);
+  store(begun_, 0);
+  store(opened_, 0);
+  for (auto* event : {&launched_, &fork_, &probe_}) {
+    auto fresh = device_.event();
+    if (!fresh.isOk()) return fresh.status();
+    *event = fresh.take();
+  }
+  auto queue = device_.queue(nullptr);
+  if (!queue.isOk()) return queue.status();
+  queue_ = queue.take();
+  return queue_->record(*launched_); // The first graph waits for it.
+}
+
+// ---- The capturing thread ----
+
+Status GraphCalls::capture(const Capture& capture, const Queues& queues, const Calls& calls) {
+  if (Status status = failure(); !status.isOk()) return status;
+  DeviceQueue& lead = *queues.front();
+  for (std::size_t i = 1; i < queues.size(); ++i) {
+    if (Status status = queues[i]->record(*fork_); !status.isOk()) return status;
+    if (Status status = lead.await(*fork_); !status.isOk()) return status;
+  }
+  DeviceEvent* end = nullptr;
+  if (Status status = enter(capture, lead, end); !status.isOk()) return status;
+  const auto captured = place(calls);
+  if (!captured.isOk()) return captured.status();
+  const std::uint32_t number = ++last_number_;
+  {
+    const std::lock_guard lock(mutex_);
+    captured_[number] = captured.value();
+    graphs_[capture.id].numbers.push_back(number);
+  }
+  if (Status status = enqueue(lead, *captured.value(), number); !status.isOk()) return status;
+  if (Status status = devices::cuda::recordInGraph(device_.context(), lead, *launched_); !status.isOk()) return status;
+  if (Status status = lead.record(*end); !status.isOk()) return status;
+  for (std::size_t i = 1; i < queues.size(); ++i)
+    if (Status status = queues[i]->await(*end); !status.isOk()) return status;
+  return {};
+}
+
+/// Orders the call behind those before it in the graph, or the graph behind those that are launched before it.
+Status GraphCalls::enter(const Capture& capture, DeviceQueue& lead, DeviceEvent*& end) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = graphs_.find(capture.id); found != graphs_.end()) end = found->second.captured.get();
+  }
+  if (end != nullptr) return lead.await(*end);
+  auto event = device_.event();
+  if (!event.isOk()) return event.status();
+  end = event.value().get();
+  {
+    const std::lock_guard lock(mutex_);
+    graphs_[capture.id].captured = event.take();
+  }
+  struct Ended {
+    GraphCalls* owner;
+    std::uint64_t capture;
+  };
+  auto argument = std::make_unique<Ended>(Ended{this, capture.id});
+  const CUhostFn function = [](void* given) {
+    const std::unique_ptr<Ended> over(static_cast<Ended*>(given));
+    over->owner->ended(over->capture);
+  };
+  if (Status status = devices::cuda::whenDestroyed(device_.context(), capture, function, argument.get());
+      !status.isOk()) {
+    const std::lock_guard lock(mutex_);
+    graphs_.erase(capture.id);
+    return status;
+  }
+  (void)argument.release(); // the function's
+  return devices::cuda::awaitOfGraphsBefore(device_.context(), lead, *launched_);
+}
+
+Result<std::shared_ptr<const GraphCalls::Captured>> GraphCalls::place(const Calls& calls) {
+  auto captured = std::make_shared<Captured>();
+  // First how much memory they take, then where it is. What comes in lies before what goes out.
+  std::byte* base = nullptr;
+  for (const bool places : {false, true}) {
+    std::size_t at = 0;
+    const auto take = [&](std::size_t bytes) { return base + std::exchange(at, at + aligned(bytes)); };
+    std::vector<Call> placed;
+    for (const auto& call : calls) {
+      Call& made = placed.emplace_back(*call);
+      const std::size_t bytes = call->count * elementBytes(call->type);
+      if (!isInPlace(*call)) made.send = take(sendBlocks(*call, rank_, ranks_) * bytes);
+      if (call->device_scalar != nullptr) made.device_scalar = take(elementBytes(call->type));
+    }
+    captured->results = base + at;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const std::size_t bytes = calls[i]->count * elementBytes(calls[i]->type);
+      placed[i].recv = take(recvBlocks(*calls[i], rank_, ranks_) * bytes);
+      if (isInPlace(*calls[i])) placed[i].send = placed[i].recv;
+    }
+    captured->end = base + at;
+    captured->calls = std::move(placed);
+    if (places) break;
+    const auto memory = this->memory(at);
+    if (!memory.isOk()) return memory.status();
+    base = memory.value();
+  }
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const Call& from = *calls[i];
+    Call& to = captured->calls[i];
+    const std::size_t bytes = from.count * elementBytes(from.type);
+    captured->in.push_back({const_cast<std::byte*>(to.send), from.send, sendBlocks(from, rank_, ranks_) * bytes});
+    captured->out.push_back({from.recv, to.recv, recvBlocks(from, rank_, ranks_) * bytes});
+    if (from.device_scalar != nullptr)
+      captured->in.push_back({const_cast<std::byte*>(to.device_scalar), from.device_scalar, elementBytes(from.type)});
+  }
+  return std::shared_ptr<const Captured>(captured);
+}
+
+Result<std::byte*> GraphCalls::memory(std::size_t bytes) {
+  const std::size_t largest = memory_.empty() ? 0 : memory_.back()->bytes();
+  if (bytes > largest || memory_.empty()) {
+    auto block = device_.allocate(MemoryKind::pinned, std::max({bytes, 2 * largest, kMinBytes}));
+    if (!block.isOk()) return block.status();
+    memory_.push_back(block.take());
+  }
+  return memory_.back()->data();
+}
+
+/// A graph writes and awaits the same values at each launch: other words of gates only rise, these fall again.
+Status GraphCalls::enqueue(DeviceQueue& lead, const Captured& captured, std::uint32_t number) {
+  if (Status status = lead.copy(captured.in); !status.isOk()) return status;
+  if (Status status = lead.raise(begun_, number); !status.isOk()) return status;
+  if (Status status = lead.await(opened_, 1); !status.isOk()) return status;
+  if (Status status = lead.raise(opened_, 0); !status.isOk()) return status;
+  return lead.copy(captured.out);
+}
+
+void GraphCalls::ended(std::uint64_t capture) {
+  const std::lock_guard lock(gone_mutex_);
+  gone_.push_back(capture);
+}
+
+// ---- Any thread ----
+
+Status GraphCalls::failure() {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+GraphCalls::Replayed GraphCalls::replayed() {
+  const std::lock_guard lock(mutex_);
+  return replayed_;
+}
+
+bool GraphCalls::isIdle() {
+  const Result<bool> done = launched_->isDone();
+  return !done.isOk() || done.value();
+}
+
+void GraphCalls::abort(const Status& failure) {
+  const std::lock_guard lock(mutex_);
+  fail(failure);
+}
+
+void GraphCalls::release() {
+  const std::lock_guard lock(mutex_);
+  released_ = true;
+  changed_.notify_all();
+}
+
+void GraphCalls::end() {
+  std::unique_lock lock(mutex_);
+  released_ = ending_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return ended_; });
+}
+
+/// The other ranks hear of it.
+void GraphCalls::fail(const Status& status) {
+  if (!failure_.isOk()) return;
+  failure_ = status;
+  goss_status known = GOSS_SUCCESS;
+  if (comm_ != nullptr) goss_comm_error(comm_, &known, nullptr);
+  if (comm_ != nullptr && known == GOSS_SUCCESS) goss_comm_abort(comm_, status.cText());
+}
+
+// ---- The thread that serves replays ----
+
+void GraphCalls::run(const std::function<Result<goss_comm_t>()>& meet) {
+  const auto met = meet();
+  {
+    const std::lock_guard lock(mutex_);
+    if (met.isOk()) comm_ = met.value();
+    if (!met.isOk()) fail(met.status());
+    if (met.isOk() && !failure_.isOk()) goss_comm_abort(comm_, failure_.cText());
+  }
+  while (!mayEnd()) {
+    const std::uint32_t number = load(begun_);
+    if (number == 0) {
+      pause();
+      continue;
+    }
+    store(begun_, 0); // The graph writes it again only when it has been opened.
+    serve(number);
+    served_ = Clock::now();
+  }
+}
+
+void GraphCalls::forgetGone() {
+  std::vector<std::uint64_t> gone;
+  {
+    const std::lock_guard lock(gone_mutex_);
+    gone.swap(gone_);
+  }
+  for (const std::uint64_t capture : gone) {
+    Graph graph; // destroyed after the lock is given back
+    const std::lock_guard lock(mutex_);
+    graph = std::move(graphs_[capture]);
+    graphs_.erase(capture);
+    for (const std::uint32_t number : graph.numbers)
+      captured_.erase(number);
+  }
+}
+
+bool GraphCalls::mayEnd() {
+  forgetGone();
+  const std::lock_guard lock(mutex_);
+  if (ending_ && !ended_) {
+    if (comm_ != nullptr) {
+      goss_counters counters;
+      goss_counters_init(&counters, sizeof counters);
+      goss_comm_counters(comm_, &counters);
+      replayed_.bytes_sent = counters.wire_bytes_sent;
+      replayed_.bytes_received = counters.wire_bytes_received;
+      goss_comm_destroy(std::exchange(comm_, nullptr));
+    }
+    if (failure_.isOk())
+      failure_ = Status::error(GOSS_ERR_ABORTED, "the communicator of a CUDA graph's call was destroyed");
+    ended_ = true;
+    changed_.notify_all();
+  }
+  return ended_ && graphs_.empty();
+}
+
+void GraphCalls::pause() {
+  const auto now = Clock::now();
+  if (now - probed_ >= kProbe) {
+    probed_ = now;
+    // A graph of a device that has failed does not come to its next call, for which the other ranks wait.
+    const Status lives = probe_->isDone().status();
+    const std::lock_guard lock(mutex_);
+    if (!lives.isOk() && !ended_) fail(lives);
+  }
+  if (now - served_ < kSpin) return std::this_thread::yield();
+  std::this_thread::sleep_for(now - served_ < kSoon ? kShortPause : kLongPause);
+}
+
+void GraphCalls::serve(std::uint32_t number) {
+  std::shared_ptr<const Captured> captured;
+  Status status;
+  goss_comm_t comm = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    captured = captured_.at(number); // A graph that runs is not gone.
+    status = failure_;
+    comm = comm_;
+  }
+  if (status.isOk()) {
+    status = replay(comm, *captured);
+    const std::lock_guard lock(mutex_);
+    replayed_.calls += captured->calls.size();
+    if (!status.isOk()) fail(status);
+  }
+  if (!status.isOk()) {
+    awaitRelease();
+    std::memset(captured->results, 0xff, static_cast<std::size_t>(captured->end - captured->results));
+  }
+  store(opened_, 1);
+}
+
+Status GraphCalls::replay(goss_comm_t comm, const Captured& captured) {
+  std::vector<goss_request_t> requests;
+  Status status;
+  const bool grouped =
+      std::any_of(captured.calls.begin(), captured.calls.end(), [](const Call& call) { return isMessage(call.kind); });
+  if (grouped) goss_group_begin();
+  for (Call call : captured.calls) {
+    if (call.device_scalar != nullptr) call.scale = scalarValue(call.device_scalar, call.type);
+    goss_request_t request = nullptr;
+    status = start(comm, call, nullptr, &request);
+    if (!status.isOk()) break;
+    if (request != nullptr) requests.push_back(request);
+  }
+  if (grouped)
+    if (Status ended = lastFailure(goss_group_end()); status.isOk()) status = ended;
+  if (!status.isOk()) goss_comm_abort(comm, status.cText());
+  const Status waited = awaitAll(comm, requests);
+  return status.isOk() ? waited : status;
+}
+
+void GraphCalls::awaitRelease() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, hold_, [this] { return released_; });
+}
+
+} // namespace goss::nccl

@@ -1,0 +1,139 @@
+/// Calls of one communicator that CUDA graphs replay. A captured call becomes a part of the graph: its data are copied
+/// into pinned memory, a word there tells the host which call it is, the graph waits for a second word, lowers it again
+/// and copies the results out. A thread waits for the first word, runs the call on a communicator that replays alone
+/// use, so that they take no numbers among the other calls of the program, and raises the second.
+///
+/// All replays use the same words and memory, one after the other: calls of one graph are ordered within it, and graphs
+/// by an event, as they are launched. So all ranks launch a communicator's graphs in one order, as for NCCL.
+///
+/// A call that fails leaves its graph waiting until release(), or for GOSS_DEVICE_HOLD_MS; its results are NaN then,
+/// and those of all replays after it.
+#ifndef GOSS_BINDINGS_NCCL_GRAPH_CALLS_H_
+#define GOSS_BINDINGS_NCCL_GRAPH_CALLS_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "bindings/nccl/call.h"
+#include "devices/cuda/device.h"
+#include "devices/cuda/graph.h"
+
+namespace goss::nccl {
+
+/// Thread-safe but for capture(), which one thread calls at a time. The thread that serves the replays owns it too,
+/// until end() was called and the last graph is gone.
+class GraphCalls {
+ public:
+  using Capture = devices::cuda::Capture;
+  using Queues = std::vector<DeviceQueue*>;
+  using Calls = std::vector<std::shared_ptr<Call>>;
+
+  /// For calls of `comm`. `meet` makes the replays' communicator; it may wait for the other ranks.
+  static Result<std::shared_ptr<GraphCalls>> make(devices::cuda::CudaDevice& device, goss_comm_t comm,
+                                                  const std::function<Result<goss_comm_t>()>& meet);
+  GraphCalls(const GraphCalls&) = delete;
+  GraphCalls& operator=(const GraphCalls&) = delete;
+
+  /// Makes `calls`, one or a group, a part of the graph into which the streams of `queues` are being captured; the
+  /// first one does their work. Errors: the first failure; the device's; GOSS_ERR_RESOURCE.
+  Status capture(const Capture& capture, const Queues& queues, const Calls& calls);
+
+  /// What replays did. Complete after end().
+  struct Replayed {
+    std::uint64_t calls = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+  };
+  [[nodiscard]] Replayed replayed();
+
+  /// The first failure of a replay; success before.
+  [[nodiscard]] Status failure();
+  /// Whether all launches of graphs are done.
+  [[nodiscard]] bool isIdle();
+  /// Ends the replay that is under way, here and on the other ranks, and all that follow, with `failure`.
+  void abort(const Status& failure);
+  /// Graphs wait no more for calls that have failed.
+  void release();
+  /// The communicator ends: what graphs that remain replay from now on fails at once. Returns when nothing uses the
+  /// communicators any more.
+  void end();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  /// One or a group of calls, on pinned memory.
+  struct Captured {
+    std::vector<Call> calls;
+    std::vector<CopyJob> in;
+    std::vector<CopyJob> out;
+    std::byte* results = nullptr; ///< What is copied out lies from here to `end`.
+    std::byte* end = nullptr;
+  };
+  struct Graph {
+    std::vector<std::uint32_t> numbers;    ///< Of its calls.
+    std::unique_ptr<DeviceEvent> captured; ///< Behind the last of them.
+  };
+
+  GraphCalls(devices::cuda::CudaDevice& device, int rank, int ranks, std::chrono::milliseconds hold)
+      : device_(device), rank_(rank), ranks_(ranks), hold_(hold) {}
+  Status prepare();
+
+  // In capture().
+  Status enter(const Capture& capture, DeviceQueue& lead, DeviceEvent*& end);
+  Result<std::shared_ptr<const Captured>> place(const Calls& calls);
+  Result<std::byte*> memory(std::size_t bytes);
+  Status enqueue(DeviceQueue& lead, const Captured& captured, std::uint32_t number);
+  /// The graph of `capture` is gone. By a thread of the driver's, which must wait for nothing that calls the driver.
+  void ended(std::uint64_t capture);
+
+  // The thread.
+  void run(const std::function<Result<goss_comm_t>()>& meet);
+  void forgetGone();
+  bool mayEnd();
+  void pause();
+  void serve(std::uint32_t number);
+  static Status replay(goss_comm_t comm, const Captured& captured);
+  void awaitRelease();
+  void fail(const Status& status); ///< Under mutex_.
+
+  devices::cuda::CudaDevice& device_;
+  const int rank_;
+  const int ranks_;
+  const std::chrono::milliseconds hold_;
+  std::unique_ptr<DeviceBlock> words_;
+  Flag begun_ = nullptr;  ///< The number of the call that the graph has come to; the host lowers it to 0.
+  Flag opened_ = nullptr; ///< 1: the call is over; the graph lowers it to 0.
+  std::unique_ptr<DeviceQueue> queue_;
+  std::unique_ptr<DeviceEvent> launched_;            ///< Behind the last call of each launch.
+  std::unique_ptr<DeviceEvent> fork_;                ///< Recorded on the other streams of a group.
+  std::unique_ptr<DeviceEvent> probe_;               ///< Never recorded: asks the device whether it lives.
+  std::vector<std::unique_ptr<DeviceBlock>> memory_; ///< The last one is the largest; graphs use all.
+  std::uint32_t last_number_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::uint32_t, std::shared_ptr<const Captured>> captured_; ///< By number.
+  std::map<std::uint64_t, Graph> graphs_;                             ///< By capture.
+  goss_comm_t comm_ = nullptr;                                        ///< Null: not there yet, or no more.
+  Replayed replayed_;
+  Status failure_;
+  bool released_ = false;
+  bool ending_ = false;
+  bool ended_ = false;
+
+  std::mutex gone_mutex_;
+  std::vector<std::uint64_t> gone_; ///< Captures whose graphs the thread forgets.
+
+  // Of the thread.
+  Clock::time_point served_ = Clock::now();
+  Clock::time_point probed_ = Clock::now();
+};
+
+} // namespace goss::nccl
+
+#endif // GOSS_BINDINGS_NCCL_GRAPH_CALLS_H_

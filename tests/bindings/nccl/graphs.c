@@ -1,0 +1,443 @@
+// Calls that are captured into CUDA graphs: every replay is a collective, in the order of the launches.
+// graphs RANKS | killed | held | abort | mismatch | device | destroyed | lonely
+#define _GNU_SOURCE
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/bindings/nccl/support.h"
+
+enum { kCount = 1000, kLarge = 300001 };
+
+/// Of the stand-in: the `calls`-th call on `device` from now on fails, and all after it.
+void cudaStandinFail(int device, uint64_t calls);
+
+typedef struct {
+  CUgraph graph;
+  CUgraphExec executable;
+} Graph;
+
+static void begin(cudaStream_t stream) { CUDA(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL)); }
+
+static Graph end(cudaStream_t stream) {
+  Graph made;
+  CUDA(cuStreamEndCapture(stream, &made.graph));
+  CUDA(cuGraphInstantiateWithFlags(&made.executable, made.graph, 0));
+  return made;
+}
+
+static void launch(const Graph* graph, cudaStream_t stream) { CUDA(cuGraphLaunch(graph->executable, stream)); }
+
+static void destroy(const Graph* graph) {
+  CUDA(cuGraphExecDestroy(graph->executable));
+  CUDA(cuGraphDestroy(graph->graph));
+}
+
+static cudaStream_t newStream(void) {
+  cudaStream_t stream;
+  CUDA(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  return stream;
+}
+
+static void sum(Rank* rank, const float* from, float* to, size_t count) {
+  OK(ncclAllReduce(from, to, count, ncclFloat32, ncclSum, rank->comm, rank->stream));
+}
+
+/// Nothing runs at the capture; each launch reads what its input then holds. Calls beside the launches are others.
+static void replaysMany(Rank* rank) {
+  float* in = deviceFloats(kLarge);
+  float* out = deviceFloats(kLarge);
+  float* beside = deviceFloats(kCount);
+  fill(in, kLarge, 1, 1);
+  fill(out, kLarge, 7, 0);
+  begin(rank->stream);
+  sum(rank, in, out, kLarge);
+  const Graph graph = end(rank->stream);
+  finish(rank->stream);
+  CHECK(holds(out, kLarge, 7, 0));
+  for (int turn = 0; turn < 20; ++turn) {
+    fill(in, kLarge, (float)(turn + rank->rank), 2);
+    fill(beside, kCount, 1, 0);
+    if (rank->rank == 0 && turn == 3) usleep(30000); // The others wait for it.
+    launch(&graph, rank->stream);
+    sum(rank, beside, beside, kCount);
+    finish(rank->stream);
+    const int others = rank->ranks * (rank->ranks - 1) / 2;
+    CHECK(holds(out, kLarge, (float)(turn * rank->ranks + others), 2 * (float)rank->ranks));
+    CHECK(holds(beside, kCount, (float)rank->ranks, 0));
+  }
+  // Launched again before the launch before is over, in place of the host.
+  fill(in, kLarge, 1, 0);
+  for (int turn = 0; turn < 5; ++turn)
+    launch(&graph, rank->stream);
+  finish(rank->stream);
+  CHECK(holds(out, kLarge, (float)rank->ranks, 0));
+  destroy(&graph);
+}
+
+/// The calls of a graph come one after the other, each with the results of the one before.
+static void chain(Rank* rank) {
+  enum { kCalls = 12 };
+  float* data = deviceFloats(kCount);
+  begin(rank->stream);
+  for (int i = 0; i < kCalls; ++i)
+    sum(rank, data, data, i % 2 == 0 ? kCount : kCount / 2);
+  const Graph graph = end(rank->stream);
+  for (int turn = 0; turn < 3; ++turn) {
+    fill(data, kCount, 1, 0);
+    launch(&graph, rank->stream);
+    finish(rank->stream);
+    CHECK(holds(data, kCount / 2, powf((float)rank->ranks, kCalls), 0));
+    CHECK(holds(data + kCount / 2, kCount / 2, powf((float)rank->ranks, kCalls / 2), 0));
+  }
+  destroy(&graph);
+}
+
+/// Two graphs in two streams, which nothing of the program orders: they share the communicator's memory.
+static void twoStreams(Rank* rank) {
+  cudaStream_t other = newStream();
+  float* first = deviceFloats(kLarge);
+  float* second = deviceFloats(kLarge);
+  Graph graphs[2];
+  begin(rank->stream);
+  sum(rank, first, first, kLarge);
+  graphs[0] = end(rank->stream);
+  begin(other);
+  OK(ncclAllReduce(second, second, kLarge, ncclFloat32, ncclMax, rank->comm, other));
+  graphs[1] = end(other);
+  for (int turn = 0; turn < 10; ++turn) {
+    fill(first, kLarge, 1, 0);
+    fill(second, kLarge, (float)(10 + rank->rank), 0);
+    launch(&graphs[turn % 2], turn % 2 == 0 ? rank->stream : other);
+    launch(&graphs[1 - turn % 2], turn % 2 == 0 ? other : rank->stream);
+    finish(rank->stream);
+    finish(other);
+    CHECK(holds(first, kLarge, (float)rank->ranks, 0));
+    CHECK(holds(second, kLarge, (float)(10 + rank->ranks - 1), 0));
+  }
+  destroy(&graphs[0]);
+  destroy(&graphs[1]);
+}
+
+/// A capture takes in a second stream, whose call comes behind that of the first.
+static void forked(Rank* rank) {
+  cudaStream_t other = newStream();
+  CUevent fork;
+  CUevent join;
+  CUDA(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+  CUDA(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+  float* first = deviceFloats(kLarge);
+  float* second = deviceFloats(kLarge);
+  begin(rank->stream);
+  CUDA(cuEventRecord(fork, rank->stream));
+  CUDA(cuStreamWaitEvent(other, fork, 0));
+  sum(rank, first, first, kLarge);
+  OK(ncclAllReduce(second, second, kLarge, ncclFloat32, ncclMax, rank->comm, other));
+  sum(rank, first, first, kLarge);
+  CUDA(cuEventRecord(join, other));
+  CUDA(cuStreamWaitEvent(rank->stream, join, 0));
+  const Graph graph = end(rank->stream);
+  for (int turn = 0; turn < 5; ++turn) {
+    fill(first, kLarge, 1, 0);
+    fill(second, kLarge, (float)rank->rank, 0);
+    launch(&graph, rank->stream);
+    finish(rank->stream);
+    CHECK(holds(first, kLarge, (float)(rank->ranks * rank->ranks), 0));
+    CHECK(holds(second, kLarge, (float)(rank->ranks - 1), 0));
+  }
+  destroy(&graph);
+}
+
+/// All kinds of calls, in one graph; in a group messages, and streams of one capture.
+static void kinds(Rank* rank) {
+  const int ranks = rank->ranks;
+  const size_t count = 5000;
+  float* in = deviceFloats(count * (size_t)ranks);
+  float* out[7];
+  for (int i = 0; i < 7; ++i)
+    out[i] = deviceFloats(count * (size_t)ranks);
+  const int next = (rank->rank + 1) % ranks;
+  const int last = (rank->rank + ranks - 1) % ranks;
+  ncclComm_t comm = rank->comm;
+  cudaStream_t stream = rank->stream;
+  begin(stream);
+  OK(ncclAllGather(in, out[0], count, ncclFloat32, comm, stream));
+  OK(ncclReduceScatter(in, out[1], count, ncclFloat32, ncclSum, comm, stream));
+  OK(ncclBroadcast(in, out[2], count, ncclFloat32, ranks - 1, comm, stream));
+  OK(ncclReduce(in, rank->rank == 1 ? out[3] : NULL, count, ncclFloat32, ncclSum, 1, comm, stream));
+  OK(ncclAlltoAll(in, out[4], count, ncclFloat32, comm, stream));
+  OK(ncclGroupStart());
+  OK(ncclSend(in, count, ncclFloat32, next, comm, stream));
+  OK(ncclSend(in + count, count, ncclFloat32, next, comm, stream));
+  OK(ncclRecv(out[5], count, ncclFloat32, last, comm, stream));
+  OK(ncclRecv(out[5] + count, count, ncclFloat32, last, comm, stream));
+  OK(ncclGroupEnd());
+  OK(ncclGroupStart());
+  OK(ncclAllReduce(in, out[6], 10, ncclFloat32, ncclSum, comm, stream));
+  OK(ncclAllReduce(in, out[6] + 10, 10, ncclFloat32, ncclMax, comm, stream));
+  OK(ncclGroupEnd());
+  OK(ncclAllReduce(in, out[6], 0, ncclFloat32, ncclSum, comm, stream));
+  const Graph graph = end(stream);
+  const float total = (float)(ranks * (ranks - 1) / 2);
+  for (int turn = 1; turn < 4; ++turn) {
+    // Rank r has blocks r + 100 b.
+    for (int b = 0; b < ranks; ++b)
+      fill(in + (size_t)b * count, count, (float)(turn * 1000 + rank->rank + 100 * b), 0);
+    launch(&graph, stream);
+    finish(stream);
+    const float base = (float)(turn * 1000);
+    for (int b = 0; b < ranks; ++b) {
+      CHECK(holds(out[0] + (size_t)b * count, count, base + (float)b, 0));
+      CHECK(holds(out[4] + (size_t)b * count, count, base + (float)(b + 100 * rank->rank), 0));
+    }
+    CHECK(holds(out[1], count, (base + 100 * (float)rank->rank) * (float)ranks + total, 0));
+    CHECK(holds(out[2], count, base + (float)(ranks - 1), 0));
+    if (rank->rank == 1) CHECK(holds(out[3], count, base * (float)ranks + total, 0));
+    CHECK(holds(out[5], count, base + (float)last, 0));
+    CHECK(holds(out[5] + count, count, base + (float)last + 100, 0));
+    CHECK(holds(out[6], 10, base * (float)ranks + total, 0));
+    CHECK(holds(out[6] + 10, 10, base + (float)(ranks - 1), 0));
+  }
+  destroy(&graph);
+}
+
+/// A scalar in device memory is read by each replay.
+static void scalars(Rank* rank) {
+  float* scalar = deviceFloats(1);
+  float* data = deviceFloats(kCount);
+  ncclRedOp_t op;
+  OK(ncclRedOpCreatePreMulSum(&op, scalar, ncclFloat32, ncclScalarDevice, rank->comm));
+  begin(rank->stream);
+  OK(ncclAllReduce(data, data, kCount, ncclFloat32, op, rank->comm, rank->stream));
+  const Graph graph = end(rank->stream);
+  OK(ncclRedOpDestroy(op, rank->comm));
+  for (int turn = 1; turn < 4; ++turn) {
+    fill(scalar, 1, (float)turn, 0);
+    fill(data, kCount, 2, 0);
+    launch(&graph, rank->stream);
+    finish(rank->stream);
+    CHECK(holds(data, kCount, (float)(2 * turn * rank->ranks), 0));
+  }
+  destroy(&graph);
+}
+
+/// Of the streams of a group all are captured into one graph, or none.
+static void mixed(Rank* rank) {
+  cudaStream_t other = newStream();
+  float* data = deviceFloats(2 * kCount);
+  begin(rank->stream);
+  OK(ncclGroupStart());
+  sum(rank, data, data, kCount);
+  OK(ncclAllReduce(data, data, kCount, ncclFloat32, ncclSum, rank->comm, other));
+  CHECK(ncclGroupEnd() == ncclInvalidUsage);
+  CHECK(strstr(ncclGetLastError(NULL), "another is not") != NULL);
+  CUgraph graph;
+  CUDA(cuStreamEndCapture(rank->stream, &graph));
+  CUDA(cuGraphDestroy(graph));
+}
+
+/// A capture that the program gives up, and graphs that it destroys before they have run.
+static void given(Rank* rank) {
+  float* data = deviceFloats(kCount);
+  for (int turn = 0; turn < 3; ++turn) {
+    begin(rank->stream);
+    sum(rank, data, data, kCount);
+    CUDA(cuStreamSynchronize(rank->stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ? CUDA_SUCCESS
+                                                                                    : CUDA_ERROR_UNKNOWN);
+    CHECK(ncclAllReduce(data, data, kCount, ncclFloat32, ncclSum, rank->comm, rank->stream) != ncclSuccess);
+    CUgraph graph;
+    CHECK(cuStreamEndCapture(rank->stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    begin(rank->stream);
+    sum(rank, data, data, kCount);
+    const Graph unused = end(rank->stream);
+    destroy(&unused);
+    fill(data, kCount, 1, 0);
+    begin(rank->stream);
+    sum(rank, data, data, kCount);
+    const Graph used = end(rank->stream);
+    launch(&used, rank->stream);
+    destroy(&used); // It runs all the same.
+    finish(rank->stream);
+    CHECK(holds(data, kCount, (float)rank->ranks, 0));
+  }
+}
+
+static void replays(Rank* rank) {
+  replaysMany(rank);
+  chain(rank);
+  twoStreams(rank);
+  forked(rank);
+  kinds(rank);
+  scalars(rank);
+  mixed(rank);
+  given(rank);
+}
+
+// ---- Failures ----
+
+static int spoiled(const float* device) {
+  float host[kCount];
+  get(host, device, sizeof host);
+  for (int i = 0; i < kCount; ++i)
+    if (!isnan(host[i])) return 0;
+  return 1;
+}
+
+typedef struct {
+  Graph graph;
+  float* data;
+} Begun;
+
+/// A graph with a sum that all ranks have captured, and run once.
+static Begun captured(Rank* rank, size_t count) {
+  Begun made = {{NULL, NULL}, deviceFloats(2 * kCount)};
+  fill(made.data, kCount, 3, 0);
+  float* first = deviceFloats(10);
+  fill(first, 10, 1, 0);
+  begin(rank->stream);
+  sum(rank, first, first, 10);
+  const Graph ready = end(rank->stream);
+  launch(&ready, rank->stream);
+  finish(rank->stream);
+  CHECK(holds(first, 10, (float)rank->ranks, 0));
+  begin(rank->stream);
+  sum(rank, made.data, made.data, count);
+  made.graph = end(rank->stream);
+  return made;
+}
+
+/// The replay waits until the abort, and is spoiled then; so is each one after it.
+static void abortAndLook(Rank* rank, const Begun* begun) {
+  usleep(50000);
+  CHECK(cuStreamQuery(rank->stream) == CUDA_ERROR_NOT_READY);
+  OK(ncclCommAbort(rank->comm));
+  rank->comm = NULL;
+  finish(rank->stream);
+  CHECK(spoiled(begun->data));
+  fill(begun->data, kCount, 3, 0);
+  launch(&begun->graph, rank->stream);
+  finish(rank->stream);
+  CHECK(spoiled(begun->data));
+}
+
+static void killed(Rank* rank) {
+  const Begun begun = captured(rank, kCount);
+  if (rank->rank == 1) raise(SIGKILL);
+  launch(&begun.graph, rank->stream);
+  CHECK(failed(rank->comm) == ncclRemoteError);
+  CHECK(strstr(ncclGetLastError(rank->comm), "rank 1") != NULL);
+  abortAndLook(rank, &begun);
+}
+
+static void mismatch(Rank* rank) {
+  const Begun begun = captured(rank, rank->rank == 0 ? kCount : 2 * kCount);
+  launch(&begun.graph, rank->stream);
+  const ncclResult_t how = failed(rank->comm);
+  CHECK(how == ncclInvalidUsage || how == ncclRemoteError);
+  CHECK(strstr(ncclGetLastError(rank->comm), "does not match") != NULL);
+  abortAndLook(rank, &begun);
+}
+
+static void* abortLater(void* comm) {
+  usleep(200000);
+  OK(ncclCommAbort(comm));
+  return NULL;
+}
+
+/// Rank 1 never launches; another thread of rank 0 ends it, and rank 1 hears of it.
+static void aborted(Rank* rank) {
+  const Begun begun = captured(rank, kCount);
+  if (rank->rank == 1) {
+    CHECK(failed(rank->comm) == ncclRemoteError);
+    CHECK(strstr(ncclGetLastError(rank->comm), "ncclCommAbort on rank 0") != NULL);
+    float* data = deviceFloats(1);
+    CHECK(ncclAllReduce(data, data, 1, ncclFloat32, ncclSum, rank->comm, rank->stream) == ncclRemoteError);
+    return;
+  }
+  launch(&begun.graph, rank->stream);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, abortLater, rank->comm) == 0);
+  finish(rank->stream); // until the abort
+  pthread_join(thread, NULL);
+  rank->comm = NULL;
+  CHECK(spoiled(begun.data));
+}
+
+/// The device of rank 1 fails while the others wait for its replay: they are told whose.
+static void deviceLost(Rank* rank) {
+  const Begun begun = captured(rank, kCount);
+  if (rank->rank == 1)
+    cudaStandinFail(0, 1);
+  else
+    launch(&begun.graph, rank->stream);
+  CHECK(failed(rank->comm) == (rank->rank == 1 ? ncclUnhandledCudaError : ncclRemoteError));
+  CHECK(strstr(ncclGetLastError(rank->comm), "cuda device 0") != NULL);
+  if (rank->rank == 0) {
+    abortAndLook(rank, &begun);
+    return;
+  }
+  OK(ncclCommAbort(rank->comm));
+  rank->comm = NULL;
+}
+
+/// The end of a communicator waits for launches before it; those behind it are spoiled, and wait for nobody.
+static void destroyed(Rank* rank) {
+  const Begun begun = captured(rank, kCount);
+  if (rank->rank == 1) usleep(100000);
+  launch(&begun.graph, rank->stream);
+  OK(ncclCommDestroy(rank->comm));
+  rank->comm = NULL;
+  finish(rank->stream);
+  CHECK(holds(begun.data, kCount, 3 * (float)rank->ranks, 0));
+  launch(&begun.graph, rank->stream);
+  finish(rank->stream);
+  CHECK(spoiled(begun.data));
+  destroy(&begun.graph);
+}
+
+/// Rank 1 captures nothing, and both end: nobody waits for the communicator that replays would have used.
+static void lonely(Rank* rank) {
+  float* data = deviceFloats(kCount);
+  char told[128] = {0};
+  if (rank->rank == 0) {
+    begin(rank->stream);
+    sum(rank, data, data, kCount);
+    const Graph graph = end(rank->stream);
+    launch(&graph, rank->stream);
+    usleep(50000);
+    CHECK(cuStreamQuery(rank->stream) == CUDA_ERROR_NOT_READY);
+    OK(ncclCommAbort(rank->comm));
+    rank->comm = NULL;
+    finish(rank->stream);
+    CHECK(spoiled(data));
+    destroy(&graph);
+  }
+  share(rank, told, 0);
+}
+
+/// Without an abort the graph goes on after GOSS_DEVICE_HOLD_MS.
+static void held(Rank* rank) {
+  const Begun begun = captured(rank, kCount);
+  if (rank->rank == 1) raise(SIGKILL);
+  launch(&begun.graph, rank->stream);
+  CHECK(failed(rank->comm) == ncclRemoteError);
+  finish(rank->stream);
+  CHECK(spoiled(begun.data));
+}
+
+int main(int argc, char** argv) {
+  const char* how = argc < 2 ? "" : argv[1];
+  const int ranks = atoi(how);
+  if (ranks > 0) return runRanks(ranks, -1, replays);
+  if (strcmp(how, "killed") == 0) return runRanks(3, 1, killed);
+  if (strcmp(how, "held") == 0) return runRanks(2, 1, held);
+  if (strcmp(how, "abort") == 0) return runRanks(2, -1, aborted);
+  if (strcmp(how, "mismatch") == 0) return runRanks(2, -1, mismatch);
+  if (strcmp(how, "lonely") == 0) return runRanks(2, -1, lonely);
+  if (strcmp(how, "device") == 0) return runRanks(2, -1, deviceLost);
+  return strcmp(how, "destroyed") == 0 ? runRanks(2, -1, destroyed) : 2;
+}
