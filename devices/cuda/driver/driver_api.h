@@ -175,6 +175,7 @@ CUresult cuUserObjectCreate(CUuserObject* object, void* argument, CUhostFn destr
                             unsigned flags);
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count, unsigned flags);
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long flags);
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count);
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream);
 CUresult cuGraphExecDestroy(CUgraphExec executable);
 CUresult cuGraphDestroy(CUgraph graph);

@@ -65,10 +65,18 @@ CUresult cuGraphRetainUserObject(CUgraph handle, CUuserObject object, unsigned c
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph handle, unsigned long long flags) {
   if (const CUresult error = standin::enterOutsideCaptures(); error != CUDA_SUCCESS) return error;
   const auto graph = standin::graphOf(handle);
-  if (graph == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  constexpr unsigned long long kHints = 1 + 8; // of allocations in graphs, which it has not, and of priorities
+  if (graph == nullptr || (flags & ~kHints) != 0) return CUDA_ERROR_INVALID_VALUE;
   auto* made = new Executable;
   made->graph = graph;
   *executable = reinterpret_cast<CUgraphExec>(made);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode* nodes, size_t* count) {
+  const auto graph = standin::graphOf(handle);
+  if (graph == nullptr || nodes != nullptr) return CUDA_ERROR_INVALID_VALUE; // only their number is known
+  *count = graph->nodes.size();
   return CUDA_SUCCESS;
 }
 

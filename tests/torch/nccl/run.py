@@ -70,6 +70,7 @@ def worlds():
 def run_checks(meeting, only, count):
     import backend as ours  # pylint: disable=import-outside-toplevel
     import collectives  # pylint: disable=import-outside-toplevel
+    import graphs  # pylint: disable=import-outside-toplevel
     import groups  # pylint: disable=import-outside-toplevel
     import rig  # pylint: disable=import-outside-toplevel
     import torch.distributed as dist  # pylint: disable=import-outside-toplevel
@@ -78,7 +79,7 @@ def run_checks(meeting, only, count):
         title = ", ".join(filter(None, (backend, "eager" if eager else "lazy", f"{size} ranks", mode)))
         if not re.search(only, title):
             continue
-        own = functions(ours) if backend == "gossamer" else []
+        own = functions(ours if backend == "gossamer" else graphs)
         checks = [one for one in (*functions(collectives), *functions(groups), *own) if backend not in NOT_FOR.get(one.__name__, ())]
 
         def body(rank, backend=backend, eager=eager, checks=checks):

@@ -1,5 +1,5 @@
-// Functions of the runtime that programs link against and that the stand-in does not have: graphs, memory pools, loaded
-// libraries.
+// Functions of the runtime that programs link against and that the stand-in does not have: graphs that are built by
+// hand, memory pools, loaded libraries.
 #include "tests/cuda/standin/runtime/runtime_api.h"
 
 extern "C" {
@@ -11,14 +11,7 @@ cudaError_t cudaDeviceSetGraphMemAttribute() { return cudaErrorNotSupported; }
 cudaError_t cudaGetSymbolAddress() { return cudaErrorNotSupported; }
 cudaError_t cudaGraphAddNode() { return cudaErrorNotSupported; }
 cudaError_t cudaGraphConditionalHandleCreate() { return cudaErrorNotSupported; }
-cudaError_t cudaGraphDestroy() { return cudaErrorNotSupported; }
-cudaError_t cudaGraphExecDestroy() { return cudaErrorNotSupported; }
-cudaError_t cudaGraphGetNodes() { return cudaErrorNotSupported; }
-cudaError_t cudaGraphInstantiate() { return cudaErrorNotSupported; }
-cudaError_t cudaGraphInstantiateWithFlags() { return cudaErrorNotSupported; }
-cudaError_t cudaGraphLaunch() { return cudaErrorNotSupported; }
 cudaError_t cudaGraphNodeGetDependencies() { return cudaErrorNotSupported; }
-cudaError_t cudaGraphRetainUserObject() { return cudaErrorNotSupported; }
 cudaError_t cudaIpcGetEventHandle() { return cudaErrorNotSupported; }
 cudaError_t cudaIpcOpenEventHandle() { return cudaErrorNotSupported; }
 cudaError_t cudaKernelSetAttributeForDevice() { return cudaErrorNotSupported; }
@@ -42,7 +35,6 @@ cudaError_t cudaProfilerStop() { return cudaErrorNotSupported; }
 cudaError_t cudaStreamAddCallback() { return cudaErrorNotSupported; }
 cudaError_t cudaStreamBeginCaptureToGraph() { return cudaErrorNotSupported; }
 cudaError_t cudaStreamUpdateCaptureDependencies() { return cudaErrorNotSupported; }
-cudaError_t cudaUserObjectCreate() { return cudaErrorNotSupported; }
 cudaError_t cudaUserObjectRelease() { return cudaErrorNotSupported; }
 
 } // extern "C"

@@ -169,17 +169,43 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, int* status) {
   *status = found;
   return from(result);
 }
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, int* status, unsigned long long* id, void* /*graph*/,
-                                     void* /*dependencies*/, void* /*edges*/, std::size_t* count) {
-  if (id != nullptr) *id = 0;
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, int* status, unsigned long long* id, CUgraph* graph,
+                                     const CUgraphNode** dependencies, void* /*edges*/, std::size_t* count) {
+  std::uint64_t found = 0;
+  CUstreamCaptureStatus is = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult result = cuStreamGetCaptureInfo_v2(stream, &is, &found, graph, dependencies, count);
+  *status = is;
+  if (id != nullptr) *id = found;
+  if (dependencies != nullptr) *dependencies = nullptr;
   if (count != nullptr) *count = 0;
-  return cudaStreamIsCapturing(stream, status);
+  return from(result);
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode) {
   return from(cuStreamBeginCapture_v2(stream, static_cast<CUstreamCaptureMode>(mode)));
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, CUgraph* graph) {
   return from(cuStreamEndCapture(stream, graph));
+}
+cudaError_t cudaGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long flags) {
+  return from(cuGraphInstantiateWithFlags(executable, graph, flags));
+}
+cudaError_t cudaGraphInstantiate(CUgraphExec* executable, CUgraph graph, unsigned long long flags) {
+  return cudaGraphInstantiateWithFlags(executable, graph, flags);
+}
+cudaError_t cudaGraphGetNodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count) {
+  return from(cuGraphGetNodes(graph, nodes, count));
+}
+cudaError_t cudaGraphLaunch(CUgraphExec executable, cudaStream_t stream) {
+  return from(cuGraphLaunch(executable, stream));
+}
+cudaError_t cudaGraphExecDestroy(CUgraphExec executable) { return from(cuGraphExecDestroy(executable)); }
+cudaError_t cudaGraphDestroy(CUgraph graph) { return from(cuGraphDestroy(graph)); }
+cudaError_t cudaUserObjectCreate(CUuserObject* object, void* argument, cudaHostFn_t destroy, unsigned references,
+                                 unsigned flags) {
+  return from(cuUserObjectCreate(object, argument, destroy, references, flags));
+}
+cudaError_t cudaGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count, unsigned flags) {
+  return from(cuGraphRetainUserObject(graph, object, count, flags));
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return from(cuThreadExchangeStreamCaptureMode(mode));
@@ -192,8 +218,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) { retur
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return from(cuEventCreate(event, CU_EVENT_DEFAULT)); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return from(cuEventDestroy_v2(event)); }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return from(cuEventRecord(event, stream)); }
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned /*flags*/) {
-  return from(cuEventRecord(event, stream));
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  return from(cuEventRecordWithFlags(event, stream, flags));
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) { return from(cuEventQuery(event)); }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) { return from(cuEventSynchronize(event)); }
