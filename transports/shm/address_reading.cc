@@ -27,9 +27,9 @@ double fastest_s(Move move) {
 
 } // namespace
 
-AddressReading tryAddresses(const Segment& segment, int process, CrossMemory wish) {
+AddressReading testCrossMemory(const Segment& segment, int process, CrossMemory policy) {
   const std::uint64_t theirs = segment.theirSide().segment_at.load(std::memory_order_acquire);
-  if (wish == CrossMemory::never || process <= 0 || theirs == 0) return AddressReading::none;
+  if (policy == CrossMemory::never || process <= 0 || theirs == 0) return AddressReading::none;
   // The other side wrote the segment's address into the segment itself: memory read at that address must say the same.
   std::uint64_t seen = 0;
   const auto offset = reinterpret_cast<const std::byte*>(&segment.theirSide().segment_at) -
@@ -40,16 +40,16 @@ AddressReading tryAddresses(const Segment& segment, int process, CrossMemory wis
       seen != theirs) {
     return AddressReading::none;
   }
-  if (wish == CrossMemory::always) return AddressReading::all;
-  auto room = std::make_unique<std::byte[]>(kTrialBytes);
-  const iovec to{room.get(), kTrialBytes};
+  if (policy == CrossMemory::always) return AddressReading::all;
+  auto buffer = std::make_unique<std::byte[]>(kTrialBytes);
+  const iovec to{buffer.get(), kTrialBytes};
   bool works = true;
   const double read_s = fastest_s([&] {
     works = works && platform::readProcess(process, theirs + Segment::kTrialOffset, kTrialBytes, {&to, 1}) ==
                          static_cast<std::ptrdiff_t>(kTrialBytes);
   });
   const auto* mapped = reinterpret_cast<const std::byte*>(&segment.control()) + Segment::kTrialOffset;
-  const double copy_s = fastest_s([&] { std::memcpy(room.get(), mapped, kTrialBytes); });
+  const double copy_s = fastest_s([&] { std::memcpy(buffer.get(), mapped, kTrialBytes); });
   if (!works) return AddressReading::none;
   // The copy had its source in the nearest cache. What the ring brings comes out of another one, and what is only
   // stored is copied twice by it.

@@ -1,4 +1,4 @@
-/// Whether messages in the peer's ordinary memory are read in place.
+/// Whether this process can read messages in the peer's ordinary memory, without a copy through the ring.
 #ifndef GOSS_TRANSPORTS_SHM_ADDRESS_READING_H_
 #define GOSS_TRANSPORTS_SHM_ADDRESS_READING_H_
 
@@ -8,10 +8,10 @@ namespace goss::transports::shm {
 
 enum class CrossMemory { never, ifFaster, always };
 
-/// Tests cross-memory reads: reads through process_vm_readv what both sides have mapped, which proves that `process` is
-/// the peer and that the system permits reading, and for ifFaster compares the speed with that of copies through the
-/// ring. Takes some hundred microseconds at most. `always` still means: if possible.
-AddressReading tryAddresses(const Segment& segment, int process, CrossMemory wish);
+/// Tests reads by process_vm_readv: it reads memory that both sides have mapped, which proves that `process` is the
+/// peer and that the system permits reading. For ifFaster it also compares the speed with that of copies through the
+/// ring. `always` means: if possible. Takes some hundred microseconds at most.
+AddressReading testCrossMemory(const Segment& segment, int process, CrossMemory policy);
 
 } // namespace goss::transports::shm
 

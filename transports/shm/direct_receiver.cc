@@ -38,7 +38,7 @@ void DirectReceiver::detach() {
   borrowed_.clear();
 }
 
-bool DirectReceiver::hear(Packet packet) {
+bool DirectReceiver::handle(Packet packet) {
   if (packet.kind == Packet::Kind::region) return borrowed_.add(packet.id, packet.bytes, std::move(packet.fd));
   borrowed_.forget(packet.id);
   return true;

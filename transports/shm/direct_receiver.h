@@ -28,12 +28,12 @@ class DirectReceiver {
   /// The link is lost, and the matcher has failed.
   void detach();
 
-  /// The peer has lent a region or taken it back. False: the packet is corrupt.
-  bool hear(Packet packet);
+  /// Handles a packet by which the peer lends a region or takes it back. False: the packet is corrupt.
+  bool handle(Packet packet);
 
   enum class Accept {
     taken,
-    unknown,   ///< It names a region that hear() did not bring.
+    unknown,   ///< It names a region that no packet has lent.
     exhausted, ///< Memory is short.
     corrupt,
   };
@@ -44,7 +44,7 @@ class DirectReceiver {
   /// be read.
   Step progress();
   [[nodiscard]] bool hasWork() const;
-  /// No message is being read or waits to be.
+  /// Whether no message is being read or waits to be read.
   [[nodiscard]] bool isIdle() const { return order_.empty(); }
 
  private:
@@ -59,7 +59,7 @@ class DirectReceiver {
     std::vector<Piece> pieces;
     std::size_t piece = 0;
     std::uint64_t done = 0; ///< Bytes of the current piece that were read.
-    Piece reply;            ///< Where the reply may be written; no pages: nowhere.
+    Piece reply;            ///< The memory for the reply; no pages: it is not written in place.
     bool busy = false;
   };
 

@@ -63,7 +63,7 @@ DirectSender::Offer DirectSender::offer(SendOperation& operation, RingWriter& wr
     lending_.use(message_.pieces[i].region);
   }
   if (message_.reply.bytes > 0) {
-    entry.room = {operation.reply.buffer, operation.bytes};
+    entry.reply_buffer = {operation.reply.buffer, operation.bytes};
     entry.regions.push_back(message_.reply.region);
     lending_.use(message_.reply.region);
   }
@@ -128,7 +128,7 @@ void DirectSender::letGo(Entry& entry) {
   for (const std::uint64_t region : entry.regions)
     lending_.release(region);
   entry.regions.clear();
-  entry.room = {};
+  entry.reply_buffer = {};
   entry.operation = nullptr;
 }
 
@@ -156,7 +156,7 @@ bool DirectSender::collect() {
     state(slot).store(DirectState::free, std::memory_order_relaxed);
     SendOperation* operation = entries_[slot].operation;
     // Without a reply buffer the peer's claim to have replied means nothing.
-    const bool asked = !entries_[slot].room.empty();
+    const bool asked = !entries_[slot].reply_buffer.empty();
     retire(slot);
     if (operation == nullptr) continue;
     operation->reply.is_written = asked && reached == DirectState::replied;
@@ -199,7 +199,8 @@ DirectSender::Cancel DirectSender::takeBack(std::size_t slot) {
     }
     if (keeps) return Cancel::beingRead;
     if (expired) return Cancel::beingWritten;
-    if (deadline.expired()) keeps = entries_[slot].room.empty() || lending_.seclude(entries_[slot].room);
+    if (deadline.expired())
+      keeps = entries_[slot].reply_buffer.empty() || lending_.replacePages(entries_[slot].reply_buffer);
     ::sched_yield();
   }
 }
@@ -216,7 +217,7 @@ bool DirectSender::withdrawAll() {
 
 void DirectSender::fail(const Status& status, const Status& stuck, bool ended) {
   for (std::size_t slot = 0; slot < kDirectSlots; ++slot) {
-    const bool written = !ended && !entries_[slot].room.empty() && takeBack(slot) == Cancel::beingWritten;
+    const bool written = !ended && !entries_[slot].reply_buffer.empty() && takeBack(slot) == Cancel::beingWritten;
     SendOperation* operation = entries_[slot].operation;
     if ((outstanding_ & (1u << slot)) != 0) retire(slot);
     if (operation != nullptr) operation->onSent(written ? stuck : status);

@@ -14,8 +14,8 @@
 
 namespace goss::transports::shm {
 
-/// Describes messages to one peer; offer() says which messages qualify. One thread; only collect() and fail() call
-/// back.
+/// Describes messages to one peer, which reads them in this process's memory; offer() says which messages qualify. One
+/// thread; only collect() and fail() call back.
 class DirectSender {
  public:
   /// Messages of fewer bytes than `least_bytes` are never described. `lends`: messages in lent memory are. `lending`,
@@ -42,8 +42,8 @@ class DirectSender {
   [[nodiscard]] bool isOutstanding() const { return outstanding_ != 0; }
 
   enum class Cancel {
-    absent,
-    withdrawn,
+    absent,       ///< The operation is none of this object's.
+    withdrawn,    ///< The peer does not read the message.
     beingRead,    ///< The peer does not finish reading: the link must end.
     beingWritten, ///< As beingRead, and the peer may still write the reply, because no pages can replace the buffer's.
   };
@@ -63,7 +63,7 @@ class DirectSender {
   struct Entry {
     SendOperation* operation = nullptr; ///< Null: the message is withdrawn, but the peer has not dropped it yet.
     std::vector<std::uint64_t> regions;
-    std::span<std::byte> room; ///< The reply buffer.
+    std::span<std::byte> reply_buffer;
   };
 
   bool describe(const SendOperation& operation);

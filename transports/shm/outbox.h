@@ -31,7 +31,7 @@ class Outbox final : public PartedOutbox {
   [[nodiscard]] static bool isDescribed(const SendOperation& operation) { return operation.hook.extra == kElsewhere; }
 
  private:
-  [[nodiscard]] bool hasRoom(std::uint64_t bytes) const override { return writer_.hasRoomFor(bytes); }
+  [[nodiscard]] bool hasRoom(std::uint64_t bytes) const override { return writer_.hasSpaceFor(bytes); }
   Elsewhere sendElsewhere(SendOperation& operation) override;
   bool goesWhole(const SendOperation& operation) override;
   void write(const ControlFrame& frame) override;

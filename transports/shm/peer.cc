@@ -14,12 +14,13 @@ namespace goss::transports::shm {
 
 namespace {
 
-/// Receives that are posted permanently: the communicator keeps one for its control messages. Nobody waits for those,
-/// so a message that fulfils another receive is one that somebody waits for. This is a guess: where there is no
-/// permanent receive, progress() looks for one more message after the last awaited one.
-constexpr int kStanding = 1;
+/// Number of receives that are always posted: the communicator keeps one for its control messages, which nobody waits
+/// for. If more receives are posted, somebody waits for the next message. This is a guess: without a permanent receive,
+/// progress() looks for one more message after the last awaited one.
+constexpr int kPermanentReceives = 1;
 
-/// Half of the bytes that may be kept is for messages in parts, the other half for short ones.
+/// The limit of credit for messages in parts: half of the bytes of unexpected messages that this side keeps. The other
+/// half is for short messages.
 std::uint64_t roomFor(const PeerOptions& options) { return options.unexpected_bytes / 2; }
 
 constexpr std::string_view kStuckInMemory =
@@ -51,15 +52,15 @@ void Peer::attach(Segment segment, platform::UniqueFd socket) {
   direct_receiver_.attach(segment_, processOf(socket_.get()));
 }
 
-void Peer::greet() {
-  if (greeted_) return;
-  greeted_ = true;
+void Peer::becomeReady() {
+  if (is_ready_) return;
+  is_ready_ = true;
   // The other side has mapped the segment, and said at which address.
-  segment_.mySide().reads_addresses.store(tryAddresses(segment_, processOf(socket_.get()), options_.addresses),
+  segment_.mySide().reads_addresses.store(testCrossMemory(segment_, processOf(socket_.get()), options_.addresses),
                                           std::memory_order_relaxed);
 }
 
-bool Peer::hear() {
+bool Peer::readPackets() {
   for (;;) {
     Packet packet = readPacket(socket_.get());
     switch (packet.kind) {
@@ -70,11 +71,11 @@ bool Peer::hear() {
       case Packet::Kind::bell:
         break;
       case Packet::Kind::welcome:
-        if (!greeted_) board_ = std::move(packet.fd);
+        if (!is_ready_) board_ = std::move(packet.fd);
         break;
       case Packet::Kind::region:
       case Packet::Kind::forget:
-        if (direct_receiver_.hear(std::move(packet))) break;
+        if (direct_receiver_.handle(std::move(packet))) break;
         [[fallthrough]];
       case Packet::Kind::corrupt:
         breakOff(protocolError(rank_, "a packet that makes no sense beside shared memory"));
@@ -110,14 +111,14 @@ TryResult Peer::tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> 
   bytes = record.payload.size();
   if (bytes > 0) std::memcpy(room.data(), record.payload.data(), bytes);
   matcher_.statistics().countReceived(bytes);
-  takeOff(record);
+  consume(record);
   return TryResult::done;
 }
 
 // Returns space early enough that the producer of a long message never waits, seldom enough that the cache line of its
 // counter stays with the producer. The rest is returned before this rank sleeps: an eighth of the ring cannot hold the
 // producer up.
-void Peer::takeOff(const RingReader::Record& record) {
+void Peer::consume(const RingReader::Record& record) {
   reader_.pop(record);
   if (reader_.unreleased() >= segment_.ringBytes() / 8) release();
 }
@@ -181,23 +182,23 @@ bool Peer::read() {
     // the receiver sometimes kept nearly all of them, at a fifth of the speed.)
     if (awaited && !end_.isLeaving() && record.kind == RecordKind::first && !matcher_.isPosted(record.message.tag))
       break;
-    if (matcher_.expects(kStanding + 2)) reader_.prefetchBehind(record);
-    awaited = awaited || matcher_.expects(kStanding + 1);
+    if (matcher_.expects(kPermanentReceives + 2)) reader_.prefetchBehind(record);
+    awaited = awaited || matcher_.expects(kPermanentReceives + 1);
     if (!accept(record)) break;
-    takeOff(record);
+    consume(record);
     any = true;
     // After an awaited message the call returns: a look for the next one would wait for a cache line that the sender
     // still holds. Messages that nobody awaits are read to the end, because a probe may be behind them, and a rank that
     // computes calls seldom. When the peer is gone everything is read: what it wrote before counts, and progress() does
     // not look again.
     const bool goes_on = (record.kind == RecordKind::first || record.kind == RecordKind::more) && recvs_.goesOn();
-    if (awaited && !end_.isLeaving() && !matcher_.expects(kStanding + 1) && !goes_on) break;
+    if (awaited && !end_.isLeaving() && !matcher_.expects(kPermanentReceives + 1) && !goes_on) break;
   }
   return any;
 }
 
 void Peer::release() {
-  if (reader_.release()) doorbell_.wakeFor(kWakeForRoom);
+  if (reader_.release()) doorbell_.wakeFor(kWakeForSpace);
 }
 
 // False: nothing was taken, and the link is over.
@@ -237,7 +238,7 @@ void Peer::acceptControl(const RingReader::Record& record) {
 bool Peer::acceptDirect(const RingReader::Record& record) {
   DirectReceiver::Accept result = direct_receiver_.accept(record);
   if (result == DirectReceiver::Accept::unknown) {
-    hear(); // A peer lends memory before it names the memory; the poller reports the end of the socket again.
+    readPackets(); // A peer lends memory before it names the memory; the poller reports the end of the socket again.
     result = direct_receiver_.accept(record);
   }
   if (result == DirectReceiver::Accept::taken) return true;
@@ -250,7 +251,7 @@ bool Peer::acceptDirect(const RingReader::Record& record) {
 bool Peer::readDirect() {
   if (end_.isOver()) return false;
   const DirectReceiver::Step step = direct_receiver_.progress();
-  if (step == DirectReceiver::Step::finished) doorbell_.wakeFor(kWakeForRoom);
+  if (step == DirectReceiver::Step::finished) doorbell_.wakeFor(kWakeForSpace);
   if (step == DirectReceiver::Step::failed) {
     end_.setUnreadable();
     breakOff(peerLostError(rank_, "its memory cannot be read, as if its process had ended"));
@@ -306,10 +307,10 @@ bool Peer::hasWork() {
 void Peer::announceSleep() {
   if (!segment_.valid()) return;
   release();
-  doorbell_.announceSleep(kWakeForData | (outbox_.isIdle() && !direct_sender_.isOutstanding() ? 0 : kWakeForRoom));
+  doorbell_.announceSleep(kWakeForData | (outbox_.isIdle() && !direct_sender_.isOutstanding() ? 0 : kWakeForSpace));
 }
 
-void Peer::sayGoodbye() {
+void Peer::leave() {
   if (!segment_.valid()) return;
   bool half_sent = outbox_.isInMessage();
   if (!direct_sender_.withdrawAll()) half_sent = true;

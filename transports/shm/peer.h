@@ -20,11 +20,11 @@
 
 namespace goss::transports::shm {
 
-/// Which messages may be sent in which way; from the environment, see gossamer/config.h.
+/// By which way messages of which length are sent; see gossamer/config.h.
 struct PeerOptions {
   std::size_t unexpected_bytes = 0;
   std::size_t direct_bytes = 0; ///< Minimum length of a message that is read in place.
-  bool maps = true;             ///< Read lent memory in place.
+  bool maps = true;             ///< Whether peers read lent memory in place.
   CrossMemory addresses = CrossMemory::ifFaster;
   bool fences = false; ///< This process has joined platform/fence.h, and passes such a fence before it sleeps.
 };
@@ -35,7 +35,7 @@ struct PeerOptions {
 ///
 ///     from        condition                              to
 ///     unattached  attach()                               attached
-///     attached    greet()                                greeted (may send)
+///     attached    becomeReady()                          ready (may send)
 ///     any         end of the socket, goodbye was said    leaving: reads on until its ring is empty
 ///     any         end of the socket otherwise            gone
 ///     leaving     ring empty                             gone
@@ -49,25 +49,25 @@ class Peer {
 
   void attach(Segment segment, platform::UniqueFd socket);
   [[nodiscard]] bool attached() const { return segment_.valid(); }
-  void greet();
-  [[nodiscard]] bool greeted() const { return greeted_; }
+  void becomeReady();
+  [[nodiscard]] bool isReady() const { return is_ready_; }
   /// Whether the called side has sent its welcome, with its board.
-  [[nodiscard]] bool isWelcome() const { return board_.valid(); }
+  [[nodiscard]] bool hasWelcome() const { return board_.valid(); }
   platform::UniqueFd takeBoard() { return std::move(board_); }
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] Segment& segment() { return segment_; }
   [[nodiscard]] Matcher& matcher() { return matcher_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
 
-  /// The link must be greeted, and its peer not leaving.
+  /// The link must be ready, and its peer not leaving.
   bool send(SendOperation& operation);
-  /// As ShortMessages::trySend and tryRecv. The link must be greeted, and its peer not leaving.
+  /// As ShortMessages::trySend and tryRecv. The link must be ready, and its peer not leaving.
   bool trySend(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes);
   TryResult tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes);
   void cancel(SendOperation& operation);
 
-  /// Reads the packets in the socket. Returns whether it has ended.
-  bool hear();
+  /// Reads the packets in the socket. Returns whether the other side has closed it.
+  bool readPackets();
   /// `region` is no longer lent.
   void forget(std::uint64_t region) { direct_sender_.forget(region); }
   /// The socket has ended: the other process closed it or died.
@@ -76,14 +76,14 @@ class Peer {
   bool progress();
   /// Whether the last progress() read a message in place, which takes long.
   [[nodiscard]] bool isReadingDirectly() const { return reading_directly_; }
-  /// Whether and why the link ends; when it is over, the owner calls fail().
+  /// Whether the link ends, and why. When it is over, the owner calls fail().
   [[nodiscard]] const LinkEnd& end() const { return end_; }
   /// Ends the link, for this reason.
   void breakOff(const Status& reason) { end_.breakOff(reason); }
   /// Fails all pending operations, calling back, and unmaps the segment.
   void fail();
 
-  /// By which this side wakes the other one, and says that it sleeps itself.
+  /// Wakes the other side, and tells it when this side sleeps.
   [[nodiscard]] Doorbell& doorbell() { return doorbell_; }
 
   /// Whether nothing can have happened since the last progress(), so that a call would find nothing. Cheap.
@@ -98,12 +98,12 @@ class Peer {
   /// hasWork() for the last time.
   void announceSleep();
   [[nodiscard]] bool hasWork();
-  /// Leaves on purpose: messages that were written are still delivered.
-  void sayGoodbye();
+  /// Closes this side on purpose: the peer still gets the messages that were written.
+  void leave();
 
  private:
   bool read();
-  void takeOff(const RingReader::Record& record);
+  void consume(const RingReader::Record& record);
   void release();
   bool accept(const RingReader::Record& record);
   bool acceptDirect(const RingReader::Record& record);
@@ -127,7 +127,7 @@ class Peer {
   DirectReceiver direct_receiver_;
   Outbox outbox_;
   bool oversubscribed_ = false; ///< The flag that this side has published.
-  bool greeted_ = false;
+  bool is_ready_ = false;
   bool reading_directly_ = false;
   platform::UniqueFd board_; ///< The other side's board, until somebody takes it.
   LinkEnd end_;

@@ -30,7 +30,7 @@ Lending::Region* Lending::holding(const void* data, std::size_t bytes) {
     const std::byte* begin = region.memory.data;
     if (first < begin || first >= begin + region.memory.bytes) continue;
     const bool whole = bytes <= static_cast<std::size_t>(begin + region.memory.bytes - first);
-    return whole && !region.secluded ? &region : nullptr;
+    return whole && !region.is_replaced ? &region : nullptr;
   }
   return nullptr;
 }
@@ -47,9 +47,10 @@ void Lending::release(std::uint64_t id) {
   }
 }
 
-bool Lending::seclude(std::span<std::byte> room) {
-  if (!platform::replacePages(room)) return false;
-  if (Region* region = holding(room.data(), room.size())) region->secluded = true; // Otherwise it was secluded before.
+bool Lending::replacePages(std::span<std::byte> buffer) {
+  if (!platform::replacePages(buffer)) return false;
+  if (Region* region = holding(buffer.data(), buffer.size()))
+    region->is_replaced = true; // Otherwise they were replaced before.
   return true;
 }
 

@@ -19,9 +19,9 @@ class Lending {
  public:
   struct Region {
     MemoryRegion memory;
-    std::uint64_t id = 0;  ///< Never reused.
-    int uses = 0;          ///< Messages that peers may be reading, and replies that they may be writing.
-    bool secluded = false; ///< No longer lent.
+    std::uint64_t id = 0;     ///< Never reused.
+    int uses = 0;             ///< Messages that peers may be reading, and replies that they may be writing.
+    bool is_replaced = false; ///< Its pages were replaced, and it is no longer lent.
   };
 
   void add(const MemoryRegion& memory);
@@ -34,9 +34,9 @@ class Lending {
   void use(std::uint64_t id);
   void release(std::uint64_t id);
   [[nodiscard]] bool empty() const { return regions_.empty(); }
-  /// Replaces the pages of `room`: what peers write there from now on is lost to this process, which goes on with pages
-  /// of its own, and the region is not lent again. False: there is no memory for that.
-  bool seclude(std::span<std::byte> room);
+  /// Replaces the pages of `buffer` in this process, so that what peers write to the old pages from now on does not
+  /// reach it. The region is not lent again. False: there is no memory for new pages.
+  bool replacePages(std::span<std::byte> buffer);
 
  private:
   std::vector<Region> regions_;

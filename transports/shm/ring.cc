@@ -13,7 +13,7 @@ RingWriter::RingWriter(const Segment& segment, bool fenced)
       mask_(segment.ringBytes() - 1),
       piece_bytes_(std::min(kMaxPieceBytes, segment.ringBytes() / 4)) {}
 
-bool RingWriter::hasRoomAfterAll(std::size_t wanted) const {
+bool RingWriter::hasSpaceNow(std::size_t wanted) const {
   std::uint64_t head = control_->head.load(std::memory_order_seq_cst); // See RingReader::empty().
   // A position that is not between the last one and the tail comes from a broken peer; then there never is space again.
   if (tail_ - head <= tail_ - seen_head_ && head % kUnit == 0) seen_head_ = head;
@@ -21,9 +21,9 @@ bool RingWriter::hasRoomAfterAll(std::size_t wanted) const {
 }
 
 // Records of less than a piece cost more than they carry, so a long message waits for space for a whole one.
-bool RingWriter::hasRoomFor(std::uint64_t bytes) const {
+bool RingWriter::hasSpaceFor(std::uint64_t bytes) const {
   const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, std::max(piece_bytes_, kShortBytes)));
-  return hasRoom(kLine + padded(piece) + kGapBytes);
+  return hasSpace(kLine + padded(piece) + kGapBytes);
 }
 
 void RingWriter::writeShort(const MessageHeader& header, PieceCursor from) {
@@ -31,7 +31,7 @@ void RingWriter::writeShort(const MessageHeader& header, PieceCursor from) {
   from.gather({at() + payloadAt(header.bytes), static_cast<std::size_t>(header.bytes)}, copy_);
   put(header, static_cast<std::size_t>(header.bytes), bytes);
   publish(start(), RecordKind::brief, bytes);
-  if (header.bytes <= kAgainBytes) remember(header.tag, header.envelope);
+  if (header.bytes <= kMaxRepeatBytes) rememberForRepeat(header.tag, header.envelope);
 }
 
 std::size_t RingWriter::writePiece(RecordKind kind, const MessageHeader& header, PieceCursor& from,
@@ -52,7 +52,7 @@ void RingWriter::writeControl(RecordKind kind, Tag tag, std::uint64_t number) {
 
 bool RingWriter::writeDirect(const MessageHeader& header, std::span<const std::byte> description) {
   const std::size_t bytes = kLine + padded(description.size());
-  if (!hasRoom(bytes)) return false;
+  if (!hasSpace(bytes)) return false;
   std::memcpy(at() + kLine, description.data(), description.size());
   put(header, description.size(), bytes);
   publish(start(), RecordKind::direct, bytes);

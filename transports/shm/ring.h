@@ -10,9 +10,9 @@
 /// messages, while the receiver is oversubscribed: it keeps more than half of GOSS_UNEXPECTED_BYTES without a receive.
 /// The other half is its room, the limit of credit for parts.
 ///
-/// The reader polls the place where the next record will begin: its kind is written last, so a short message transfers
-/// one cache line or less. The writer clears the kind of the record to come before it publishes the current one, and
-/// keeps a line of the ring free for that.
+/// The reader polls the address where the next record will begin. The writer writes the record's kind last, so that a
+/// short message transfers one cache line or less. Before the writer publishes a record it clears the kind of the next
+/// one, for which it keeps a line of the ring free.
 #ifndef GOSS_TRANSPORTS_SHM_RING_H_
 #define GOSS_TRANSPORTS_SHM_RING_H_
 
@@ -41,9 +41,9 @@ enum class RecordKind : std::uint32_t {
   first = 0x47530002,  ///< A FirstRecord: the beginning of a message in parts, its bytes 64 behind the record's start.
   direct = 0x47530004, ///< A whole message, described by a DirectMessage 64 behind the record's start.
   more = 0x47530003,   ///< Further bytes of the message whose number, among those that began with `first`, is `tag`.
-  /// A whole message of at most kAgainBytes with the tag and the envelope of the last brief message that was as short:
-  /// only kind and piece_bytes, then its bytes.
-  again = 0x47530005,
+  /// A whole message of at most kMaxRepeatBytes with the tag and the envelope of the last brief message that was as
+  /// short: only kind and piece_bytes, then its bytes.
+  repeat = 0x47530005,
   align = 0x47530006, ///< Filler up to the next line, where a record begins. Only the kind is valid.
   // Records without payload: a ControlFrame each, its number in `bytes`.
   grant = 0x47530007,
@@ -73,13 +73,13 @@ struct FirstRecord {
 };
 
 inline constexpr std::size_t kLine = base::kCacheLineBytes;
-inline constexpr std::size_t kBesideBytes = kLine - sizeof(RecordHeader);
-/// Records of kind `again` begin at multiples of kUnit.
+inline constexpr std::size_t kHeaderLinePayloadBytes = kLine - sizeof(RecordHeader);
+/// Records of kind `repeat` begin at multiples of kUnit.
 inline constexpr std::size_t kUnit = 16;
-inline constexpr std::size_t kAgainHeaderBytes = offsetof(RecordHeader, bytes);
+inline constexpr std::size_t kRepeatHeaderBytes = offsetof(RecordHeader, bytes);
 /// Two such records fit a line. A whole line for each was slower than the two lines that a brief record takes (32
 /// bytes: 5.9 instead of 5.2 us a window), and a line and a half no faster.
-inline constexpr std::size_t kAgainBytes = kLine / 2 - kAgainHeaderBytes;
+inline constexpr std::size_t kMaxRepeatBytes = kLine / 2 - kRepeatHeaderBytes;
 /// Longer messages may be cut into several records.
 inline constexpr std::size_t kShortBytes = 16 * 1024;
 /// Whole messages of up to this many bytes begin in the line of their header. Longer ones lose nothing by a line of
@@ -105,8 +105,8 @@ inline constexpr std::size_t kPipelinedPieceBytes = 8 * 1024;
 
 /// Bytes of a record that takes whole lines.
 inline std::size_t padded(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
-/// Bytes of a record of kind `again`: a quarter of a line, or a half.
-inline std::size_t againBytes(std::size_t bytes) { return std::bit_ceil(std::max(kAgainHeaderBytes + bytes, kUnit)); }
+/// Bytes of a record of kind `repeat`: a quarter of a line, or a half.
+inline std::size_t repeatBytes(std::size_t bytes) { return std::bit_ceil(std::max(kRepeatHeaderBytes + bytes, kUnit)); }
 /// Offset, from the beginning of its record, of the bytes of a message of at most kShortBytes.
 inline std::size_t payloadAt(std::uint64_t bytes) { return bytes > kSharedLineBytes ? kLine : sizeof(RecordHeader); }
 /// Bytes of the record of a message of at most kShortBytes.
@@ -126,8 +126,8 @@ class RingWriter {
   /// Writes a record of kind `direct` for a message that is described by `description`. False: there is no space.
   bool writeDirect(const MessageHeader& header, std::span<const std::byte> description);
   /// Whether there is space for any record with payload of so many bytes, or for a piece of it.
-  [[nodiscard]] bool hasRoomFor(std::uint64_t bytes) const;
-  // Writes a message of at most kShortBytes for which hasRoomFor() holds.
+  [[nodiscard]] bool hasSpaceFor(std::uint64_t bytes) const;
+  // Writes a message of at most kShortBytes for which hasSpaceFor() holds.
   void writeShort(const MessageHeader& header, PieceCursor from);
   /// Writes the first of `allowed` bytes from `from` on, which it moves; returns how many. `kind`: `first`, where all
   /// `allowed` bytes come without a grant, or `more`; then the tag is the message's number.
@@ -137,15 +137,15 @@ class RingWriter {
   bool takePublished() { return std::exchange(published_, false); }
 
  private:
-  [[nodiscard]] bool hasRoom(std::size_t wanted) const;
-  [[nodiscard]] bool hasRoomAfterAll(std::size_t wanted) const;
+  [[nodiscard]] bool hasSpace(std::size_t wanted) const;
+  [[nodiscard]] bool hasSpaceNow(std::size_t wanted) const;
   void put(Tag tag, const Envelope& envelope, std::uint64_t bytes, std::size_t piece_bytes, std::size_t record_bytes);
   void put(const MessageHeader& header, std::size_t piece_bytes, std::size_t record_bytes) {
     put(header.tag, header.envelope, header.bytes, piece_bytes, record_bytes);
   }
   void clearKindAt(std::uint64_t position) { kindAt(position).store(RecordKind::none, std::memory_order_relaxed); }
-  bool writeAgain(std::span<const std::byte> bytes);
-  void remember(Tag tag, const Envelope& envelope) {
+  bool writeRepeat(std::span<const std::byte> bytes);
+  void rememberForRepeat(Tag tag, const Envelope& envelope) {
     repeatable_ = true;
     last_tag_ = tag;
     last_envelope_ = envelope;
@@ -208,7 +208,7 @@ class RingReader {
   [[nodiscard]] RecordKind kindAt(std::uint64_t position, std::memory_order order) const {
     return std::atomic_ref(*reinterpret_cast<RecordKind*>(bytes_ + (position & mask_))).load(order);
   }
-  Peek peekAgain(Record& record) const;
+  Peek peekRepeat(Record& record) const;
 
   RingControl* control_ = nullptr;
   std::byte* bytes_ = nullptr; ///< Only read; not const, because std::atomic_ref requires that.
@@ -224,8 +224,8 @@ class RingReader {
 
 // Whether so many bytes are free, and the line behind them. Reads the consumer's position only when the last one that
 // was read says no.
-inline bool RingWriter::hasRoom(std::size_t wanted) const {
-  return mask_ + 1 - (start() - seen_head_) >= wanted + kLine || hasRoomAfterAll(wanted + kLine);
+inline bool RingWriter::hasSpace(std::size_t wanted) const {
+  return mask_ + 1 - (start() - seen_head_) >= wanted + kLine || hasSpaceNow(wanted + kLine);
 }
 
 // Writes the header without its kind, which publish() writes. It comes after the other lines of the record, because the
@@ -257,55 +257,55 @@ inline void RingWriter::publish(std::uint64_t start, RecordKind kind, std::size_
   published_ = true;
 }
 
-inline bool RingWriter::writeAgain(std::span<const std::byte> bytes) {
-  const std::size_t record_bytes = againBytes(bytes.size());
-  if (!hasRoom(record_bytes)) return false;
+inline bool RingWriter::writeRepeat(std::span<const std::byte> bytes) {
+  const std::size_t record_bytes = repeatBytes(bytes.size());
+  if (!hasSpace(record_bytes)) return false;
   clearKindAt(tail_ + record_bytes);
   RecordHeader& record = *reinterpret_cast<RecordHeader*>(bytes_ + (tail_ & mask_));
   record.piece_bytes = static_cast<std::uint32_t>(bytes.size());
   if (!bytes.empty()) std::memcpy(&record.bytes, bytes.data(), bytes.size());
-  publish(tail_, RecordKind::again, record_bytes);
+  publish(tail_, RecordKind::repeat, record_bytes);
   return true;
 }
 
 inline bool RingWriter::writeBrief(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
-  const bool repeatable = bytes.size() <= kAgainBytes;
+  const bool repeatable = bytes.size() <= kMaxRepeatBytes;
   // Envelopes are compared by operator==, byte by byte.
   const bool repeats = repeatable && repeatable_ && tag == last_tag_ &&
                        std::memcmp(envelope.data(), last_envelope_.data(), sizeof envelope) == 0;
-  if (repeats) return writeAgain(bytes);
+  if (repeats) return writeRepeat(bytes);
   const std::size_t record_bytes = briefBytes(bytes.size());
-  if (!hasRoom(record_bytes)) return false;
+  if (!hasSpace(record_bytes)) return false;
   std::byte* const to = at() + payloadAt(bytes.size());
-  const std::size_t beside = bytes.size() > kSharedLineBytes ? 0 : std::min(bytes.size(), kBesideBytes);
+  const std::size_t beside = bytes.size() > kSharedLineBytes ? 0 : std::min(bytes.size(), kHeaderLinePayloadBytes);
   const std::span<const std::byte> rest = bytes.subspan(beside);
   copy_.copy(to + beside, rest.data(), rest.size());
   put(tag, envelope, bytes.size(), bytes.size(), record_bytes);
   if (beside > 0) std::memcpy(to, bytes.data(), beside);
   publish(start(), RecordKind::brief, record_bytes);
-  if (repeatable) remember(tag, envelope);
+  if (repeatable) rememberForRepeat(tag, envelope);
   return true;
 }
 
-inline RingReader::Peek RingReader::peekAgain(Record& record) const {
+inline RingReader::Peek RingReader::peekRepeat(Record& record) const {
   const std::byte* start = bytes_ + (head_ & mask_);
   auto& header = *reinterpret_cast<RecordHeader*>(bytes_ + (head_ & mask_));
   const std::uint32_t piece_bytes = std::atomic_ref(header.piece_bytes).load(std::memory_order_relaxed); // Loaded once.
-  if (!repeatable_ || piece_bytes > kAgainBytes) return Peek::corrupt;
+  if (!repeatable_ || piece_bytes > kMaxRepeatBytes) return Peek::corrupt;
   record.kind = RecordKind::brief;
   record.message.tag = last_tag_;
   record.message.bytes = piece_bytes;
   record.message.envelope = last_envelope_;
-  record.ring_bytes = againBytes(piece_bytes);
+  record.ring_bytes = repeatBytes(piece_bytes);
   if (record.ring_bytes + kLine > mask_ + 1 - unreleased()) return Peek::corrupt; // The ring never had space for it.
-  record.payload = {start + kAgainHeaderBytes, piece_bytes};
+  record.payload = {start + kRepeatHeaderBytes, piece_bytes};
   return Peek::record;
 }
 
 inline RingReader::Peek RingReader::peek(Record& record) {
   RecordKind kind = kindAt(head_, std::memory_order_acquire);
   if (kind == RecordKind::none) return Peek::none;
-  if (kind == RecordKind::again) return peekAgain(record);
+  if (kind == RecordKind::repeat) return peekRepeat(record);
   if (kind == RecordKind::align && head_ % kLine != 0) {
     head_ = padded(head_);
     kind = kindAt(head_, std::memory_order_acquire);
@@ -330,7 +330,7 @@ inline RingReader::Peek RingReader::peek(Record& record) {
   if (record.ring_bytes + kLine > mask_ + 1 - unreleased()) return Peek::corrupt; // The ring never had space for it.
   if (brief ? record.message.bytes != piece_bytes : kind != RecordKind::first && isControl(kind) != (piece_bytes == 0))
     return Peek::corrupt;
-  if (brief && piece_bytes <= kAgainBytes) {
+  if (brief && piece_bytes <= kMaxRepeatBytes) {
     repeatable_ = true;
     last_tag_ = record.message.tag;
     last_envelope_ = record.message.envelope;

@@ -20,7 +20,7 @@ struct RingControl {
 
 /// What a sleeper waits for; 0: it is awake.
 inline constexpr std::uint32_t kWakeForData = 1;
-inline constexpr std::uint32_t kWakeForRoom = 2;
+inline constexpr std::uint32_t kWakeForSpace = 2;
 
 /// Values of SideControl::goodbye. kLeaves: the side closes on purpose, and everything that it will ever write is in
 /// its ring. kGivesUp: the side lives, and has given up the link.

@@ -17,18 +17,18 @@ namespace goss::transports {
 
 namespace {
 
-// Tokens of the poller: the listener, sockets of ranks, ends of processes, and sockets of callers by descriptor.
+// Poll tokens: the listener, sockets by rank, ends of processes by rank, and sockets of callers by descriptor.
 constexpr std::uint64_t kListenerToken = ~std::uint64_t{0};
 constexpr std::uint64_t kSocketTokens = 0;
 constexpr std::uint64_t kProcessTokens = std::uint64_t{1} << 32;
 constexpr std::uint64_t kCallerTokens = std::uint64_t{2} << 32;
-// progress() polls the sockets once in so many calls, because that is a system call. A sleeper polls when it wakes.
-constexpr unsigned kCallsPerLook = 2048;
-// A call that reads a long message in place counts as so many, because it takes as long, and the death of its sender
-// must be noticed.
+// progress() polls the sockets once in so many calls, because that is a system call. After a sleep it polls at once.
+constexpr unsigned kCallsPerSocketPoll = 2048;
+// A call of progress() that reads a long message in place counts as so many, because it takes as long, and the rank
+// must notice when the sender dies meanwhile.
 constexpr unsigned kCallsPerDirectRead = 512;
-// Strangers may connect and say nothing, so the oldest caller is dropped when there are too many. A rank sends its
-// hello at once, so it is not the one that has been silent longest.
+// Other processes may connect and send nothing, so that the oldest caller without a hello is dropped when there are too
+// many. That is no rank: a rank sends its hello at once.
 constexpr std::size_t kMaxCallers = 256;
 
 /// Ring size between two ranks. With 2 MiB, twice a core's second-level cache, windows of 4 to 256 KiB are twice as
@@ -65,22 +65,22 @@ shm::PeerOptions optionsOf(const Config& config, bool fences) {
 
 } // namespace
 
-struct ShmTransport::Slot {
-  Slot(int rank, const shm::PeerOptions& options, shm::Lending& lending, Deferred& deferred)
+struct ShmTransport::PeerEntry {
+  PeerEntry(int rank, const shm::PeerOptions& options, shm::Lending& lending, Deferred& deferred)
       : peer(rank, options, lending, deferred) {}
 
   shm::Peer peer;
   platform::UniqueFd process; ///< Readable when the peer's process has ended.
-  std::string name;           ///< Where it listens; set by connect().
+  std::string name;           ///< The name at which the peer listens; set by connect().
   bool asked = false;         ///< connect() was called.
   bool lost = false;
   Status error; ///< Why the link failed.
 
-  [[nodiscard]] bool ready() const { return asked && !lost && peer.greeted(); }
+  [[nodiscard]] bool ready() const { return asked && !lost && peer.isReady(); }
   [[nodiscard]] bool open() const { return ready() && !peer.end().isLeaving() && !peer.end().isOver(); }
 };
 
-/// Boards of lost peers stay mapped, because their last bytes may still be read.
+/// The boards of lost peers stay mapped, because this rank may still read their last bytes.
 class ShmTransport::SharedBoard final : public Board {
  public:
   SharedBoard(ShmTransport& transport, shm::BoardMemory own)
@@ -95,7 +95,7 @@ class ShmTransport::SharedBoard final : public Board {
   }
   void wake(std::span<const int> peers) override {
     for (const int peer : peers)
-      transport_.slot(peer).peer.doorbell().wakeFor(shm::kWakeForData);
+      transport_.entry(peer).peer.doorbell().wakeFor(shm::kWakeForData);
   }
 
   [[nodiscard]] int fd() const { return own_.fd(); }
@@ -118,17 +118,17 @@ ShmTransport::ShmTransport(const TransportContext& context)
       host_(platform::hostIdentity().text()),
       fences_(platform::joinFences()) {}
 
-void ShmTransport::makeSlots() {
-  std::vector<std::unique_ptr<Slot>> made; // All or none.
+void ShmTransport::makeEntries() {
+  std::vector<std::unique_ptr<PeerEntry>> made; // All or none.
   for (int rank = 0; rank < context_.size; ++rank)
-    made.push_back(std::make_unique<Slot>(rank, optionsOf(*context_.config, fences_), lending_, deferred_));
-  slots_ = std::move(made);
+    made.push_back(std::make_unique<PeerEntry>(rank, optionsOf(*context_.config, fences_), lending_, deferred_));
+  entries_ = std::move(made);
 }
 
 ShmTransport::~ShmTransport() {
   if (platform::processId() != process_) return;
-  for (auto& at : slots_)
-    at->peer.sayGoodbye();
+  for (auto& at : entries_)
+    at->peer.leave();
 }
 
 Result<std::string> ShmTransport::open() {
@@ -155,7 +155,7 @@ bool ShmTransport::reaches(std::string_view address) const {
 }
 
 Status ShmTransport::connect(int rank, std::string_view address) {
-  Slot& to = slot(rank);
+  PeerEntry& to = entry(rank);
   std::optional<shm::ShmAddress> decoded = shm::ShmAddress::decode(address);
   to.asked = true;
   if (!decoded || decoded->host != host_) {
@@ -180,10 +180,10 @@ Status ShmTransport::connect(int rank, std::string_view address) {
 }
 
 Status ShmTransport::dial(int rank) {
-  Slot& to = slot(rank);
+  PeerEntry& to = entry(rank);
   Result<platform::UniqueFd> socket = shm::dial(to.name, rank);
   if (!socket.isOk()) return socket.status();
-  if (!socket.value().valid()) return Status::ok(); // The listener is busy; dialAgain() calls again.
+  if (!socket.value().valid()) return Status::ok(); // The listener is busy; retryDials() calls again.
   Result<shm::Segment> segment = shm::Segment::create(ringBytes(context_));
   if (!segment.isOk()) return segment.status();
   Status sent = shm::sendHello(socket.value().get(), context_, rank, segment.value(), board_->fd());
@@ -192,10 +192,10 @@ Status ShmTransport::dial(int rank) {
   return attach(rank, segment.take(), socket.take());
 }
 
-bool ShmTransport::dialAgain() {
+bool ShmTransport::retryDials() {
   bool any = false;
   for (int rank = 0; rank < context_.self; ++rank) {
-    Slot& to = slot(rank);
+    PeerEntry& to = entry(rank);
     if (!to.asked || to.lost || to.peer.attached()) continue;
     Status status = dial(rank);
     if (!status.isOk()) {
@@ -208,7 +208,7 @@ bool ShmTransport::dialAgain() {
 }
 
 Status ShmTransport::attach(int rank, shm::Segment segment, platform::UniqueFd socket) {
-  Slot& to = slot(rank);
+  PeerEntry& to = entry(rank);
   to.process = shm::watchProcess(socket.get());
   int fd = socket.get();
   to.peer.attach(std::move(segment), std::move(socket));
@@ -218,18 +218,18 @@ Status ShmTransport::attach(int rank, shm::Segment segment, platform::UniqueFd s
 }
 
 LinkState ShmTransport::link(int rank) const {
-  const Slot* at = find(rank);
+  const PeerEntry* at = find(rank);
   if (at != nullptr && at->lost) return LinkState::failed;
   return at != nullptr && at->ready() ? LinkState::ready : LinkState::connecting;
 }
 
 Status ShmTransport::linkError(int rank) const {
-  const Slot* at = find(rank);
+  const PeerEntry* at = find(rank);
   return at != nullptr ? at->error : Status();
 }
 
 bool ShmTransport::send(SendOperation& operation) {
-  Slot& to = slot(operation.peer);
+  PeerEntry& to = entry(operation.peer);
   if (to.open()) return to.peer.send(operation);
   operation.hook = {};
   if (to.lost) {
@@ -245,7 +245,7 @@ bool ShmTransport::send(SendOperation& operation) {
 }
 
 void ShmTransport::recv(RecvOperation& operation) {
-  Slot& from = slot(operation.peer);
+  PeerEntry& from = entry(operation.peer);
   if (from.lost && !from.peer.matcher().hasFailed()) {
     operation.hook = {};
     deferred_.add(operation, from.error); // connect() itself had failed.
@@ -255,39 +255,39 @@ void ShmTransport::recv(RecvOperation& operation) {
 }
 
 TryResult ShmTransport::trySend(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
-  Slot& to = slot(peer);
+  PeerEntry& to = entry(peer);
   return to.open() && to.peer.trySend(tag, envelope, bytes) ? TryResult::done : TryResult::refused;
 }
 
 // Counts as a call of progress(): a rank that only calls tryRecv() must poll the sockets now and then, too.
 TryResult ShmTransport::tryRecv(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
                                 std::size_t& bytes) {
-  Slot& from = slot(peer);
-  if (!from.open() || ++calls_ >= kCallsPerLook) return TryResult::refused;
+  PeerEntry& from = entry(peer);
+  if (!from.open() || ++calls_ >= kCallsPerSocketPoll) return TryResult::refused;
   return from.peer.tryRecv(tag, envelope, room, bytes);
 }
 
 void ShmTransport::cancel(SendOperation& operation) {
   deferred_.cancel(operation);
-  slot(operation.peer).peer.cancel(operation);
+  entry(operation.peer).peer.cancel(operation);
 }
 
 void ShmTransport::cancel(RecvOperation& operation) {
   deferred_.cancel(operation);
-  slot(operation.peer).peer.matcher().cancel(operation);
+  entry(operation.peer).peer.matcher().cancel(operation);
 }
 
 bool ShmTransport::progress() {
   bool any = !deferred_.empty() && deferred_.drain();
-  if (look_ || unready_ > 0 || ++calls_ >= kCallsPerLook) any |= checkSockets();
-  for (auto& at : slots_) {
+  if (poll_sockets_ || unready_ > 0 || ++calls_ >= kCallsPerSocketPoll) any |= checkSockets();
+  for (auto& at : entries_) {
     shm::Peer& peer = at->peer;
     if (unready_ == 0 && peer.isQuiet()) continue;
     any |= peer.progress();
     if (peer.isReadingDirectly()) calls_ += kCallsPerDirectRead;
-    if (unready_ > 0) greetBack(static_cast<int>(&at - slots_.data())); // progress() may have read the socket.
+    if (unready_ > 0) handleWelcome(static_cast<int>(&at - entries_.data())); // progress() may have read the socket.
     if (peer.end().isOver() && !at->lost) {
-      losePeer(static_cast<int>(&at - slots_.data()));
+      losePeer(static_cast<int>(&at - entries_.data()));
       any = true;
     }
   }
@@ -295,20 +295,20 @@ bool ShmTransport::progress() {
 }
 
 bool ShmTransport::checkSockets() {
-  look_ = false;
+  poll_sockets_ = false;
   calls_ = 0;
   if (!poller_) return false;
   if (listener_) listener_->tick();
-  bool any = unready_ > 0 && dialAgain();
+  bool any = unready_ > 0 && retryDials();
   for (const platform::PollEvent& event : poller_->wait(0)) {
     auto low = static_cast<int>(event.token & 0xffffffffu);
     if (event.token == kListenerToken) {
       acceptCallers();
     } else if (event.token >= kCallerTokens) {
-      hearCaller(low);
+      readCallerHello(low);
     } else if (event.token >= kProcessTokens) {
-      poller_->remove(slot(low).process.get());
-      slot(low).peer.socketEnded();
+      poller_->remove(entry(low).process.get());
+      entry(low).peer.socketEnded();
     } else {
       readSocket(low);
     }
@@ -329,14 +329,14 @@ void ShmTransport::acceptCallers() {
     }
     int number = fd.get();
     callers_.push_back(std::move(fd));
-    bool waits = hearCaller(number) &&
+    bool waits = readCallerHello(number) &&
                  poller_->add(number, true, false, kCallerTokens + static_cast<std::uint64_t>(number)).isOk();
     if (!waits) std::erase_if(callers_, [&](const platform::UniqueFd& caller) { return caller.get() == number; });
   }
 }
 
-// Whether the caller is worth waiting for.
-bool ShmTransport::hearCaller(int fd) {
+// Reads the hello of an accepted socket. Returns whether the socket waits for more of it.
+bool ShmTransport::readCallerHello(int fd) {
   auto at = std::find_if(callers_.begin(), callers_.end(), [&](const auto& caller) { return caller.get() == fd; });
   if (at == callers_.end()) return false;
   shm::Hello hello;
@@ -346,39 +346,39 @@ bool ShmTransport::hearCaller(int fd) {
   platform::UniqueFd socket = std::move(*at);
   callers_.erase(at);
   if (result == shm::HelloResult::bad) return false;
-  Slot& from = slot(hello.from);
+  PeerEntry& from = entry(hello.from);
   if (from.lost || from.peer.attached()) return false; // The rank called before; a second link would reorder messages.
   Result<shm::Segment> segment = shm::Segment::attach(std::move(hello.segment), hello.ring_bytes, hello.from);
   if (!segment.isOk() || !board_->attach(hello.from, std::move(hello.board)).isOk()) return false;
   if (!shm::sendWelcome(socket.get(), board_->fd())) return false;
   Status attached = attach(hello.from, segment.take(), std::move(socket));
   if (!attached.isOk()) from.peer.breakOff(attached);
-  from.peer.greet();
+  from.peer.becomeReady();
   if (from.asked) --unready_;
   return false;
 }
 
 void ShmTransport::readSocket(int rank) {
-  Slot& from = slot(rank);
+  PeerEntry& from = entry(rank);
   if (!from.peer.attached()) return;
-  const bool ended = from.peer.hear();
-  greetBack(rank);
+  const bool ended = from.peer.readPackets();
+  handleWelcome(rank);
   if (!ended || !from.peer.attached()) return;
   poller_->remove(from.peer.socket());
   from.peer.socketEnded();
 }
 
-// Handles the welcome of the called side.
-void ShmTransport::greetBack(int rank) {
-  Slot& from = slot(rank);
-  if (!from.peer.isWelcome() || from.peer.greeted() || from.peer.end().isOver()) return;
+// Handles the called rank's welcome, if it has come.
+void ShmTransport::handleWelcome(int rank) {
+  PeerEntry& from = entry(rank);
+  if (!from.peer.hasWelcome() || from.peer.isReady() || from.peer.end().isOver()) return;
   if (Status status = board_->attach(rank, from.peer.takeBoard()); !status.isOk()) return from.peer.breakOff(status);
-  from.peer.greet();
+  from.peer.becomeReady();
   if (from.asked) --unready_;
 }
 
 void ShmTransport::losePeer(int rank) {
-  Slot& from = slot(rank);
+  PeerEntry& from = entry(rank);
   if (from.asked && !from.ready()) --unready_;
   from.lost = true;
   from.error = from.peer.end().reason();
@@ -390,24 +390,24 @@ void ShmTransport::losePeer(int rank) {
 }
 
 bool ShmTransport::prepareToSleep() {
-  bool sleeps = deferred_.empty() && !look_;
-  for (auto& at : slots_)
+  bool sleeps = deferred_.empty() && !poll_sockets_;
+  for (auto& at : entries_)
     at->peer.announceSleep();
   // After this fence this rank sees what peers wrote before it, and peers that write later see that this rank sleeps.
   if (fences_ && !platform::fenceAll()) sleeps = false;
-  for (auto& at : slots_)
+  for (auto& at : entries_)
     sleeps = sleeps && !at->peer.hasWork();
   if (!sleeps) {
-    for (auto& at : slots_)
+    for (auto& at : entries_)
       at->peer.doorbell().sleepEnded();
   }
   return sleeps;
 }
 
 void ShmTransport::sleepEnded() {
-  for (auto& at : slots_)
+  for (auto& at : entries_)
     at->peer.doorbell().sleepEnded();
-  look_ = true;
+  poll_sockets_ = true;
 }
 
 Board* ShmTransport::board() { return board_.get(); }
@@ -421,26 +421,26 @@ Status ShmTransport::remove(const std::byte* data) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          "a message out of this memory is not complete; wait for its request before you free it");
   }
-  for (auto& at : slots_)
+  for (auto& at : entries_)
     at->peer.forget(region->id);
   lending_.remove(*region);
   return Status::ok();
 }
 
 void ShmTransport::discard(Tag mask, Tag value) {
-  for (auto& at : slots_)
+  for (auto& at : entries_)
     at->peer.matcher().discard(mask, value);
 }
 
-void ShmTransport::abandon(int peer, const Status& why) { slot(peer).peer.breakOff(why); }
+void ShmTransport::abandon(int peer, const Status& why) { entry(peer).peer.breakOff(why); }
 
 bool ShmTransport::peek(int rank, Tag mask, Tag value, Arrived& found) const {
-  const Slot* at = find(rank);
+  const PeerEntry* at = find(rank);
   return at != nullptr && at->peer.matcher().peek(mask, value, found);
 }
 
 PeerStatistics ShmTransport::statistics(int rank) const {
-  const Slot* at = find(rank);
+  const PeerEntry* at = find(rank);
   return at != nullptr ? at->peer.matcher().statistics() : PeerStatistics();
 }
 

@@ -58,7 +58,7 @@ class ShmTransport final : public Transport, private ShortMessages, private Shar
   [[nodiscard]] SharedRegions* sharedRegions() override { return this; }
 
  private:
-  struct Slot;
+  struct PeerEntry;
   class SharedBoard;
 
   TryResult trySend(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) override;
@@ -67,24 +67,24 @@ class ShmTransport final : public Transport, private ShortMessages, private Shar
   void add(const MemoryRegion& region) override;
   Status remove(const std::byte* data) override;
 
-  /// Makes all slots at the first call: where all peers are reached in other ways, none is needed.
-  [[nodiscard]] Slot& slot(int rank) {
-    if (slots_.empty()) makeSlots();
-    return *slots_[static_cast<std::size_t>(rank)];
+  /// Makes the entries of all peers at the first call: a rank whose peers other transports reach needs none.
+  [[nodiscard]] PeerEntry& entry(int rank) {
+    if (entries_.empty()) makeEntries();
+    return *entries_[static_cast<std::size_t>(rank)];
   }
-  /// Null: no slot was needed yet.
-  [[nodiscard]] const Slot* find(int rank) const {
-    return slots_.empty() ? nullptr : slots_[static_cast<std::size_t>(rank)].get();
+  /// Null: no entry was needed yet.
+  [[nodiscard]] const PeerEntry* find(int rank) const {
+    return entries_.empty() ? nullptr : entries_[static_cast<std::size_t>(rank)].get();
   }
-  void makeSlots();
+  void makeEntries();
   Status dial(int rank);
-  bool dialAgain();
+  bool retryDials();
   Status attach(int rank, shm::Segment segment, platform::UniqueFd socket);
   bool checkSockets();
   void acceptCallers();
-  bool hearCaller(int fd);
+  bool readCallerHello(int fd);
   void readSocket(int rank);
-  void greetBack(int rank);
+  void handleWelcome(int rank);
   void losePeer(int rank);
 
   const TransportContext context_;
@@ -92,16 +92,17 @@ class ShmTransport final : public Transport, private ShortMessages, private Shar
   std::string host_;
   std::optional<platform::Poller> poller_;
   std::optional<platform::ListeningSocket> listener_; ///< Made by open().
-  std::vector<platform::UniqueFd> callers_;           ///< Accepted in this order; no hello has come from them yet.
+  std::vector<platform::UniqueFd> callers_;           ///< In the order of their calls; no hello has come from them yet.
   Deferred deferred_;
   shm::Lending lending_;
-  /// This process has joined platform/fence.h: peers' writes need no fences of their own.
+  /// Whether this process has joined platform/fence.h, so that peers' writes need no fences of their own.
   const bool fences_;
-  std::vector<std::unique_ptr<Slot>> slots_; ///< By rank; empty before the first is needed.
-  std::unique_ptr<SharedBoard> board_;       ///< Made by open().
-  /// Links that connect() asked for and that are not ready: progress() then polls the sockets every time.
+  std::vector<std::unique_ptr<PeerEntry>> entries_; ///< By rank; empty before one is needed.
+  std::unique_ptr<SharedBoard> board_;              ///< Made by open().
+  /// Number of links that connect() asked for and that are not ready. While there is one, each progress() polls the
+  /// sockets.
   int unready_ = 0;
-  bool look_ = false; ///< The next progress() polls the sockets.
+  bool poll_sockets_ = false; ///< The next progress() polls the sockets.
   unsigned calls_ = 0;
 };
 

@@ -502,9 +502,9 @@ TEST(ShmLending, LendsNothingOfARegionOnceAPeerWasStuckInIt) {
   shm::Lending lending;
   lending.add({pages.data(), pages.bytes(), pages.fd()});
   ASSERT_NE(lending.holding(other, 100), nullptr);
-  ASSERT_TRUE(lending.seclude({pages.data(), 100}));
+  ASSERT_TRUE(lending.replacePages({pages.data(), 100}));
   EXPECT_EQ(lending.holding(other, 100), nullptr);
-  EXPECT_TRUE(lending.seclude({other, 100})) << "of another peer that had it before";
+  EXPECT_TRUE(lending.replacePages({other, 100})) << "of another peer that had it before";
   EXPECT_NE(lending.find(pages.data()), nullptr) << "it can be taken back";
 }
 

@@ -213,7 +213,7 @@ TEST_F(ShmHostile, RecordsThatMakeNoSenseAreAProtocolError) {
       {RecordKind::first, 128, 64, 1, {}},                  // A piece longer than its message.
       {RecordKind::first, 64, 128, 1, {}},                  // A piece of what was to wait for a grant.
       {RecordKind::grant, 64, 1, 0, {}},                    // An answer with payload.
-      {RecordKind::again, 8, 0, 0, {}},                     // A repetition of nothing.
+      {RecordKind::repeat, 8, 0, 0, {}},                    // A repetition of nothing.
       {RecordKind::align, 0, 0, 0, {}},                     // A line of nothing.
   };
   for (const shm::RecordHeader& record : cases) {
@@ -456,11 +456,11 @@ TEST(ShmRing, KeepsBytesAndOrderThroughManyTurns) {
       std::size_t left = size;
       do {
         if (size <= shm::kShortBytes) {
-          ASSERT_TRUE(writer.hasRoomFor(size));
+          ASSERT_TRUE(writer.hasSpaceFor(size));
           writer.writeShort({5, size, {}}, from);
           left = 0;
         }
-        while (left > 0 && writer.hasRoomFor(left))
+        while (left > 0 && writer.hasSpaceFor(left))
           left -= writer.writePiece(left == size ? shm::RecordKind::first : shm::RecordKind::more, {5, size, {}}, from,
                                     left);
         shm::RingReader::Record record;
@@ -522,7 +522,7 @@ TEST_F(ShmHostile, ARepetitionThatIsTooLongIsAProtocolError) {
   meet();
   shm::RingWriter writer(segment_);
   ASSERT_TRUE(writer.writeBrief(1, {}, {}));
-  const shm::RecordHeader record = {shm::RecordKind::again, shm::kAgainBytes + 1, 0, 0, {}};
+  const shm::RecordHeader record = {shm::RecordKind::repeat, shm::kMaxRepeatBytes + 1, 0, 0, {}};
   std::memcpy(segment_.outBytes() + shm::kLine, &record, sizeof record);
   Recv first(1);
   victim_->recv(first);
@@ -538,7 +538,7 @@ TEST_F(ShmHostile, RecordsOutOfPlaceInALineAreAProtocolError) {
       {RecordKind::brief, RecordKind::none},
       {RecordKind::align, RecordKind::none},
       {RecordKind::align, RecordKind::align},
-      {RecordKind::align, RecordKind::again},
+      {RecordKind::align, RecordKind::repeat},
   };
   for (const auto& kinds : cases) {
     SCOPED_TRACE(&kinds - cases);
