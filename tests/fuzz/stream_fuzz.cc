@@ -195,7 +195,7 @@ void tryRecords(std::string_view bytes, bool checked) {
       records.pull(stream);
     } else {
       const auto got = records.read(stream, std::span(&in, 1));
-      require(got.bytes <= room.size() && (!got.ended || records.isMalformed() || records.isChanged()));
+      require(got.bytes <= room.size() && (!got.ended || records.isMalformed() || records.isCorrupted()));
     }
     records.flush(stream);
   }

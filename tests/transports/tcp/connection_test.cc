@@ -79,7 +79,7 @@ TEST(TcpCheckedConnection, IsLostWhenBytesWereChanged) {
     EXPECT_EQ(readsChanged(connection, there.get()).ended, !resumable);
     EXPECT_EQ(connection.isLost(), resumable);
     EXPECT_EQ(connection.isOver(), !resumable);
-    EXPECT_TRUE(connection.wasChanged());
+    EXPECT_TRUE(connection.wasCorrupted());
     EXPECT_FALSE(connection.wasClosed());
     EXPECT_EQ(connection.lostReason(), "bytes from it were changed on their way: their CRC32C is wrong");
   }

@@ -337,7 +337,7 @@ TEST(TcpCheckedRecords, ShowEveryBitThatFlips) {
       // A length that has grown may mean that more is to come, but for the checksum of the header.
       EXPECT_TRUE(outcome.end.ended) << bit;
       EXPECT_EQ(outcome.end.error, EBADMSG) << bit;
-      EXPECT_TRUE(receiver.isChanged()) << bit;
+      EXPECT_TRUE(receiver.isCorrupted()) << bit;
       EXPECT_FALSE(receiver.isMalformed() || receiver.hasInput()) << bit;
     }
   }
@@ -351,7 +351,7 @@ TEST(TcpCheckedRecords, AreSentAgainAfterThat) {
   EXPECT_EQ(readAll(receiver, wire, 10).received, first);
   sender.restart();
   receiver.restart();
-  EXPECT_FALSE(receiver.isChanged());
+  EXPECT_FALSE(receiver.isCorrupted());
   auto [near, far] = connected();
   Stream other(std::move(far));
   sender.flush(near);

@@ -14,11 +14,12 @@ Status Connection::open(platform::Stream stream, platform::Poller& poller, std::
   return interest_.begin(poller, token, fd(), reads, stream_.hasOutput());
 }
 
-Status Connection::openRecords(platform::Stream stream, platform::Poller& poller, std::uint64_t token, Manner manner) {
-  records_ = std::make_unique<Records>(manner);
+Status Connection::openRecords(platform::Stream stream, platform::Poller& poller, std::uint64_t token,
+                               RecordOptions options) {
+  records_ = std::make_unique<Records>(options);
   // The stream's first connection was never established, and the other end waits to be told that nothing has arrived
   // over it.
-  if (manner.epoch > 0) records_->stream.restart();
+  if (options.epoch > 0) records_->stream.restart();
   Status opened = open(std::move(stream), poller, token, true);
   if (opened.isOk()) flushRecords();
   return opened;
@@ -46,13 +47,13 @@ void Connection::lose(std::string why) {
 
 void Connection::lost(const StreamResult& end) {
   if (records_->lost) return;
-  if (wasChanged()) {
+  if (wasCorrupted()) {
     // Resets the socket, so that the other end does not take this for an orderly end.
     platform::resetOnClose(fd());
     const std::uint64_t moved = records_->stream.acknowledged() + records_->stream.used();
-    records_->changes = moved == std::exchange(records_->moved, moved) ? records_->changes + 1 : 1;
+    records_->corruptions = moved == std::exchange(records_->moved, moved) ? records_->corruptions + 1 : 1;
     lose("bytes from it were changed on their way: their CRC32C is wrong");
-    records_->over = records_->over || records_->changes >= kMaxChanges;
+    records_->over = records_->over || records_->corruptions >= kMaxCorruptions;
     return;
   }
   const StreamResult told = records_->stream.firstError().value_or(end);
@@ -115,7 +116,7 @@ void Connection::flushRecords() {
 
 void Connection::acknowledge() {
   if (!records_) return;
-  records_->stream.tell();
+  records_->stream.acknowledge();
   flushRecords();
 }
 
@@ -124,11 +125,11 @@ void Connection::pull() {
   if (pulled.ended && !isMalformed()) lost(pulled);
 }
 
-bool Connection::forgetInput() {
+bool Connection::dropInput() {
   if (!isOpen()) return true;
   if (records_) {
     pull();
-    records_->stream.forgetInput();
+    records_->stream.dropInput();
     return records_->lost || isMalformed();
   }
   std::array<char, 16384> rest;

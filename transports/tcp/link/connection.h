@@ -16,16 +16,15 @@
 
 namespace goss::transports::tcp {
 
-/// A connection that is resumable does not end when it is lost, and reads and writes nothing, until resume() gives it
-/// another socket and the stream goes on where it was, or giveUp() ends it. A checked connection is also lost when
-/// bytes were corrupted on the network; then it ends, if it is not resumable or that happens again and again. One
-/// thread.
+/// A resumable connection whose socket is lost reads and writes nothing until resume() gives it another socket, over
+/// which the stream continues, or giveUp() ends it. A checked connection also loses its socket when bytes were
+/// corrupted on the network. It then ends if it is not resumable, or if that happens again and again. One thread.
 class Connection {
  public:
   Connection() = default;
 
-  /// How the connection's bytes travel in records.
-  struct Manner {
+  /// Options of a connection whose bytes travel in records.
+  struct RecordOptions {
     bool checked = false;
     bool resumable = true;
     std::uint32_t epoch = 0; ///< How often the rank that calls has resumed it.
@@ -34,15 +33,15 @@ class Connection {
   /// Errors: resource.
   Status open(platform::Stream stream, platform::Poller& poller, std::uint64_t token, bool reads);
   /// As open(), with records; the poller always watches the socket for input.
-  Status openRecords(platform::Stream stream, platform::Poller& poller, std::uint64_t token, Manner manner);
+  Status openRecords(platform::Stream stream, platform::Poller& poller, std::uint64_t token, RecordOptions options);
   /// Replaces the socket, which is closed if it is not lost yet. Errors: resource.
   Status resume(platform::Stream stream, std::uint32_t epoch);
   /// Whether it was ever opened.
   [[nodiscard]] bool wasOpened() const { return interest_.hasBegun(); }
   [[nodiscard]] bool isLost() const { return records_ && records_->lost && !records_->over; }
-  /// Lost for good.
+  /// Whether the connection is lost and will not be resumed.
   [[nodiscard]] bool isOver() const { return records_ && records_->over; }
-  /// Whether the connection is lost, or the other end has not said yet where it goes on.
+  /// Whether the connection is lost, or is resumed and the other end has not acknowledged yet how many bytes it has.
   [[nodiscard]] bool isResuming() const {
     return isLost() || (records_ && !records_->over && records_->stream.isRestarting());
   }
@@ -54,8 +53,8 @@ class Connection {
   [[nodiscard]] const std::string& lostReason() const { return records_->reason; }
   [[nodiscard]] bool isMalformed() const { return records_ && records_->stream.isMalformed(); }
   /// Whether the connection was lost because bytes were corrupted on the network.
-  [[nodiscard]] bool wasChanged() const { return records_ && records_->stream.isChanged(); }
-  /// The caller knows that the socket is dead, which this connection has not noticed yet.
+  [[nodiscard]] bool wasCorrupted() const { return records_ && records_->stream.isCorrupted(); }
+  /// Marks the connection as lost: the caller knows that its socket is dead.
   void lose(std::string why);
   /// The connection will not be resumed: it ends after the bytes that have arrived, because of `why`.
   void giveUp(const std::string& why);
@@ -99,8 +98,8 @@ class Connection {
   /// As RecordStream::acknowledged(); 0 where the system has all bytes that were written.
   [[nodiscard]] std::uint64_t acknowledged() const { return records_ ? records_->stream.acknowledged() : 0; }
   [[nodiscard]] std::uint64_t sent() const { return records_ ? records_->stream.sent() : 0; }
-  /// Reads and drops what has come. True: the other end has closed, or the connection is lost.
-  bool forgetInput();
+  /// Reads and drops bytes that have arrived. True: the other end has closed, or the connection is lost.
+  bool dropInput();
 
   /// Called as bytes move: updates the pace.
   void updatePace() {
@@ -115,18 +114,18 @@ class Connection {
   /// Watches for space; stays on while there is output to be flushed.
   void watchWrites(bool on) {
     if (!isOpen()) return;
-    const bool writes = records_ ? stream_.hasOutput() || records_->stream.wantsRoom() : on || hasOutput();
+    const bool writes = records_ ? stream_.hasOutput() || records_->stream.awaitsSpace() : on || hasOutput();
     interest_.change(fd(), interest_.reads(), writes);
   }
 
  private:
   struct Records {
-    explicit Records(const Manner& manner)
-        : stream(kWindowBytes, manner.checked), resumable(manner.resumable), epoch(manner.epoch) {}
+    explicit Records(const RecordOptions& options)
+        : stream(kWindowBytes, options.checked), resumable(options.resumable), epoch(options.epoch) {}
     RecordStream stream;
     const bool resumable;
     std::uint32_t epoch;
-    int changes = 0;         ///< How often bytes were corrupted since the stream was at position `moved`.
+    int corruptions = 0;     ///< How often bytes were corrupted since the stream was at position `moved`.
     std::uint64_t moved = 0; ///< Bytes read and acknowledged at that time.
     bool lost = false;
     bool closed = false;
@@ -143,7 +142,7 @@ class Connection {
 
   /// After so many corruptions without a byte of progress the connection is given up: whatever corrupts bytes there
   /// does not do so by chance.
-  static constexpr int kMaxChanges = 100;
+  static constexpr int kMaxCorruptions = 100;
 
   platform::Stream stream_;
   PaceGuard pace_;

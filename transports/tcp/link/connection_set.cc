@@ -62,7 +62,7 @@ std::vector<std::size_t> ConnectionSet::lost() const {
 }
 
 const std::string* ConnectionSet::reasonOfChange() const {
-  const auto changed = std::find_if(all_.begin(), all_.end(), [](const auto& one) { return one.wasChanged(); });
+  const auto changed = std::find_if(all_.begin(), all_.end(), [](const auto& one) { return one.wasCorrupted(); });
   return changed == all_.end() ? nullptr : &changed->lostReason();
 }
 

@@ -16,7 +16,7 @@ constexpr std::size_t kMaxPieces = 16;
 constexpr std::size_t kMaxPerRead = 256 * 1024;
 /// Steps in one turn, a frame or a read each, so that sending and the other peers get their turns.
 constexpr int kMaxSteps = 32;
-/// The sender is told of released credit when it is this part of the whole credit.
+/// The reader returns released credit to the sender when it is this part of the whole credit.
 constexpr std::uint64_t kReleasedPart = 8;
 
 /// Credit that an announced message takes before it has matched a receive.
@@ -35,7 +35,7 @@ FrameReader::FrameReader(std::vector<Connection>& connections, Matcher& matcher,
       short_(matcher),
       arrivals_(matcher, true),
       buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {
-  writer_.say(FrameKind::room, 0, room_);
+  writer_.sendControl(FrameKind::room, 0, room_);
 }
 
 bool FrameReader::run() {
@@ -128,7 +128,7 @@ FrameReader::Step FrameReader::handle(const Frame& frame) {
 }
 
 bool FrameReader::isPatient(std::uint64_t bytes) {
-  if (hurries_ || patience_ == 0 || bytes < kPatientBytes) return false;
+  if (reads_all_ || patience_ == 0 || bytes < kPatientBytes) return false;
   --patience_;
   return true;
 }
@@ -269,7 +269,7 @@ void FrameReader::endIfWhole(Arrival& arrival) {
     arrivals_.withdraw(arrival);
 }
 
-// ---- What the sender is told ----
+// ---- Control frames to the sender ----
 
 bool FrameReader::settle() {
   if (!matcher_.hasReleased()) return false;
@@ -286,14 +286,14 @@ void FrameReader::answer(Arrival& arrival) {
   if (comesWhole(arrival) || arrival.dropped || sink.waits()) return;
   if (sink.isDropped()) {
     arrival.dropped = true;
-    writer_.say(FrameKind::drop, arrival.number);
+    writer_.sendControl(FrameKind::drop, arrival.number);
   } else if (!arrival.granted) {
     arrival.granted = true;
-    writer_.say(FrameKind::grant, arrival.number);
+    writer_.sendControl(FrameKind::grant, arrival.number);
     // A sender that had to ask has no credit to spare.
     if (arrival.held == 0)
       for (const auto& [flow, bytes] : released_.takeAll())
-        writer_.say(FrameKind::credit, flow, bytes);
+        writer_.sendControl(FrameKind::credit, flow, bytes);
     if (arrival.header.bytes == 0) arrivals_.end(arrival);
   }
 }
@@ -310,7 +310,7 @@ void FrameReader::release(Tag tag, std::uint64_t cost) {
   charged_ -= cost;
   if (released_.total() < room_ / kReleasedPart) return;
   for (const auto& [flow, bytes] : released_.takeAll())
-    writer_.say(FrameKind::credit, flow, bytes);
+    writer_.sendControl(FrameKind::credit, flow, bytes);
 }
 
 FrameReader::Step FrameReader::finish(End end, std::string reason) {

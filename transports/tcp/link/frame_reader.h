@@ -17,16 +17,15 @@
 
 namespace goss::transports::tcp {
 
-/// Reads without waiting for receives: the peer's credit bounds the bytes of unexpected messages, and the rest of a
-/// message is asked for (granted) when it has matched a receive. Small messages are read many at a time into a buffer,
-/// the payload of others straight into its destination. Stripes are read from the payload connections in turn. One
-/// thread.
+/// Reads without waiting for receives. The peer's credit bounds the bytes of unexpected messages; when a message has
+/// matched a receive, the reader grants the rest of it. It reads small messages many at a time into a buffer, the
+/// payload of others straight into its destination, and stripes from the payload connections in turn. One thread.
 class FrameReader {
  public:
   enum class End { none, goodbye, closed, malformed, exhausted };
 
-  /// The arguments outlive this object; the connections are open before the first run(). Tells the peer by `writer`
-  /// that `room` bytes may lie here without a receive.
+  /// The arguments outlive this object; the connections are open before the first run(). `room`: bytes of unexpected
+  /// messages that may lie here, which `writer` tells the peer.
   FrameReader(std::vector<Connection>& connections, Matcher& matcher, FrameWriter& writer, std::size_t room);
 
   /// Reads what has arrived, within bounds. Called out of progress(). Returns whether anything happened.
@@ -34,8 +33,8 @@ class FrameReader {
   /// How the stream ended, and why, once it has; then run() must not be called any more.
   [[nodiscard]] End end() const { return end_; }
   [[nodiscard]] const std::string& endReason() const { return end_reason_; }
-  /// Reads everything in the sockets, because the connection is broken.
-  void hurry() { hurries_ = true; }
+  /// From now on run() reads everything that the sockets hold, because the connection is broken.
+  void readAll() { reads_all_ = true; }
   /// Whether run() would do anything without waiting for the sockets.
   [[nodiscard]] bool hasWork() const;
 
@@ -88,7 +87,7 @@ class FrameReader {
   FrameWriter& writer_;
   const std::uint64_t room_;
   std::uint64_t charged_ = 0; ///< Credit in use: bytes of room_ that were not given back to the sender.
-  FlowBytes released_;        ///< Part of charged_ that the sender has to be told of.
+  FlowBytes released_;        ///< Part of charged_ to be returned to the sender.
   MessageSink short_;         ///< Sink of messages that come with their header.
   Arrivals arrivals_;
   Part part_;                      ///< The part that comes over connection 0.
@@ -100,7 +99,7 @@ class FrameReader {
   /// Connection 0 returned less than was asked for in this turn: reading on would return nothing.
   bool dry_ = false;
   int patience_ = kPatience; ///< Turns that the next bytes may still wait for their receive.
-  bool hurries_ = false;
+  bool reads_all_ = false;
   bool goodbye_ = false; ///< The goodbye has come; stripes are still to be read.
   End end_ = End::none;
   std::string end_reason_;

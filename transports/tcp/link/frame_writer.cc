@@ -15,8 +15,8 @@ constexpr std::size_t kMaxPieces = 16;
 constexpr std::size_t kMaxPerTurn = 4 * 1024 * 1024;
 /// Below this one connection is as fast as many.
 constexpr std::uint64_t kStripeFrom = 2 * kStripeBytes;
-/// Stripes that wait in one lane: enough that no lane runs empty while another one is slow.
-constexpr std::size_t kStripesInLane = 4;
+/// Stripes that wait for one payload connection: enough that none runs out of bytes while another one is slow.
+constexpr std::size_t kMaxQueuedStripes = 4;
 
 /// When so many bytes without a pace of their own were sent, the earlier pace ends; for fewer a system call is not
 /// worth its time.
@@ -37,13 +37,13 @@ void FrameWriter::add(SendOperation& operation) {
 }
 
 bool FrameWriter::post(SendOperation& operation) {
-  const bool idle = !hasMessages() && notes_.empty() && finished_.empty();
+  const bool idle = !hasMessages() && control_frames_.empty() && finished_.empty();
   add(operation);
   if (!idle) return false;
   posting_ = &operation;
   // A broken connection stays readable, so progress() finds out why it broke.
   writeMain();
-  writeLanes();
+  writePayloadConnections();
   return std::exchange(posting_, nullptr) == nullptr;
 }
 
@@ -52,7 +52,7 @@ bool FrameWriter::flush() {
   for (Connection& connection : connections_)
     connection.flush();
   writeMain();
-  writeLanes();
+  writePayloadConnections();
   while (SendOperation* operation = finished_.popFront()) {
     operation->hook.cursor = kNowhere;
     moved_ = true;
@@ -63,18 +63,19 @@ bool FrameWriter::flush() {
 
 bool FrameWriter::hasMessages() const {
   return main_.isUnderWay() || !urgent_.empty() || !queue_.empty() || !sending_.empty() || !striping_.empty() ||
-         std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return !lane.empty(); });
+         std::any_of(payload_chunks_.begin(), payload_chunks_.end(),
+                     [](const auto& chunks) { return !chunks.empty(); });
 }
 
-bool FrameWriter::stripes(std::uint64_t bytes) const { return !lanes_.empty() && bytes >= kStripeFrom; }
+bool FrameWriter::stripes(std::uint64_t bytes) const { return !payload_chunks_.empty() && bytes >= kStripeFrom; }
 
 // ---- What goes next ----
 
 bool FrameWriter::beginNext() {
   main_.at = main_.end = 0;
   beginStripes();
-  if (!notes_.empty()) {
-    beginNotes();
+  if (!control_frames_.empty()) {
+    beginControlFrames();
   } else if (SendOperation* urgent = urgent_.popFront()) {
     beginMessage(*urgent);
   } else if (!queue_.empty() && announced_.size() < kMaxAnnounced && (sending_.empty() || !message_was_last_)) {
@@ -90,10 +91,10 @@ bool FrameWriter::beginNext() {
   return true;
 }
 
-void FrameWriter::beginNotes() {
-  main_.notes.swap(notes_);
-  notes_.clear();
-  main_.end = main_.notes.size();
+void FrameWriter::beginControlFrames() {
+  main_.control_frames.swap(control_frames_);
+  control_frames_.clear();
+  main_.end = main_.control_frames.size();
 }
 
 void FrameWriter::beginMessage(SendOperation& operation) {
@@ -140,13 +141,13 @@ void FrameWriter::beginChunk(Announced& announced) {
 /// Returns whether there was space for one.
 bool FrameWriter::beginStripes() {
   bool any = false;
-  while (!striping_.empty() && lanes_[turn_].size() < kStripesInLane) {
+  while (!striping_.empty() && payload_chunks_[turn_].size() < kMaxQueuedStripes) {
     Announced& announced = *striping_.front();
     const auto bytes =
         static_cast<std::size_t>(std::min<std::uint64_t>(announced.allowed - announced.at, kStripeBytes));
-    say(FrameKind::stripe, announced.number, bytes);
-    lanes_[turn_].push_back({&announced, nullptr, announced.cursor, bytes, nullptr});
-    turn_ = (turn_ + 1) % lanes_.size();
+    sendControl(FrameKind::stripe, announced.number, bytes);
+    payload_chunks_[turn_].push_back({&announced, nullptr, announced.cursor, bytes, nullptr});
+    turn_ = (turn_ + 1) % payload_chunks_.size();
     ++announced.chunks;
     announced.cursor.advance(bytes);
     announced.at += bytes;
@@ -184,12 +185,12 @@ void FrameWriter::pace(const SendOperation& operation, bool striped) {
 
 FrameWriter::Progress FrameWriter::writeMain() {
   std::size_t turn = 0;
-  if (spoilt_) return Progress::broken;
+  if (broken_) return Progress::broken;
   while (main_.isUnderWay() || beginNext()) {
     std::array<iovec, kMaxPieces> pieces;
     std::size_t count = 0;
     std::size_t wanted = main_.end - main_.at;
-    char* head = main_.notes.empty() ? main_.frames.data() : main_.notes.data();
+    char* head = main_.control_frames.empty() ? main_.frames.data() : main_.control_frames.data();
     if (wanted > 0) pieces[count++] = {head + main_.at, wanted};
     const std::size_t listed = main_.chunk.cursor.list(std::span(pieces).subspan(count), main_.chunk.left);
     for (std::size_t i = 0; i < listed; ++i)
@@ -212,31 +213,31 @@ FrameWriter::Progress FrameWriter::writeMain() {
   return Progress::done;
 }
 
-void FrameWriter::writeLanes() {
-  if (lanes_.empty() || spoilt_) return;
+void FrameWriter::writePayloadConnections() {
+  if (payload_chunks_.empty() || broken_) return;
   std::size_t turn = 0;
   for (bool more = true; more && turn < kMaxPerTurn;) {
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-      turn += writeLane(lane);
-    // A lane that has space lets the next stripes begin, which must be announced to the peer.
+    for (std::size_t index = 0; index < payload_chunks_.size(); ++index)
+      turn += writePayloadConnection(index);
+    // If a payload connection has space, the next stripes begin, which must be announced to the peer.
     more = !main_.isUnderWay() && beginStripes();
     if (more) writeMain();
   }
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-    connections_[lane + 1].watchWrites(!lanes_[lane].empty());
+  for (std::size_t index = 0; index < payload_chunks_.size(); ++index)
+    connections_[index + 1].watchWrites(!payload_chunks_[index].empty());
 }
 
 /// Returns how many bytes were written.
-std::size_t FrameWriter::writeLane(std::size_t lane) {
+std::size_t FrameWriter::writePayloadConnection(std::size_t index) {
   std::size_t written = 0;
-  while (!lanes_[lane].empty()) {
-    Chunk& chunk = lanes_[lane].front();
+  while (!payload_chunks_[index].empty()) {
+    Chunk& chunk = payload_chunks_[index].front();
     const std::size_t before = chunk.left;
-    const Progress progress = writeChunk(connections_[lane + 1], chunk);
+    const Progress progress = writeChunk(connections_[index + 1], chunk);
     written += before - chunk.left;
     if (progress != Progress::done) break;
     finishChunk(chunk);
-    lanes_[lane].pop_front();
+    payload_chunks_[index].pop_front();
   }
   return written;
 }
@@ -260,7 +261,7 @@ FrameWriter::Progress FrameWriter::writeChunk(Connection& connection, Chunk& chu
 
 void FrameWriter::finishMain() {
   main_.active = false;
-  main_.notes.clear();
+  main_.control_frames.clear();
   main_.at = main_.end = 0;
   finishChunk(main_.chunk);
 }
@@ -286,25 +287,25 @@ void FrameWriter::finish(SendOperation& operation) {
   finished_.pushBack(operation);
 }
 
-void FrameWriter::say(FrameKind kind, Tag tag, std::uint64_t bytes) {
+void FrameWriter::sendControl(FrameKind kind, Tag tag, std::uint64_t bytes) {
   if (said_goodbye_) return;
   const FrameBytes frame = encodeFrame(kind, {tag, bytes, {}});
-  notes_.append(frame.data(), frame.size());
+  control_frames_.append(frame.data(), frame.size());
 }
 
 void FrameWriter::goodbye() {
   if (hasSaidGoodbye() || (hasMessages() && !said_goodbye_)) return;
-  say(FrameKind::goodbye, 0);
+  sendControl(FrameKind::goodbye, 0);
   said_goodbye_ = true;
   // A full socket drops the goodbye: the peer then reads an end of stream without goodbye, from a process that closed
   // with much unread.
   writeMain();
 }
 
-// ---- What the peer says ----
+// ---- Control frames from the peer ----
 
 bool FrameWriter::handleRoom(std::uint64_t bytes) {
-  if (std::exchange(has_room_, true)) return false;
+  if (std::exchange(has_limit_, true)) return false;
   credit_.setLimit(bytes);
   advance();
   return true;
@@ -327,7 +328,7 @@ void FrameWriter::advance() {
       at = without_credit_.lower_bound({flow + 1, 0});
       continue;
     }
-    say(FrameKind::advance, number, eager);
+    sendControl(FrameKind::advance, number, eager);
     allow(announced, eager);
     at = without_credit_.lower_bound({flow, number});
   }
@@ -369,12 +370,12 @@ bool FrameWriter::cancel(SendOperation& operation) {
       break;
     case kUnderWay:
       main_.chunk.message = nullptr;
-      if (!continueAsCopy(main_.chunk, operation)) spoilt_ = true;
+      if (!continueAsCopy(main_.chunk, operation)) broken_ = true;
       break;
     case kAnnounced: {
       Announced& announced = announced_.at(operation.hook.extra);
       if (withdraw(announced)) break;
-      spoilt_ = true;
+      broken_ = true;
       without_credit_.erase({flowOf(operation.tag), announced.number});
       announced.operation = nullptr;
       break;
@@ -385,20 +386,20 @@ bool FrameWriter::cancel(SendOperation& operation) {
     default:
       break;
   }
-  return !spoilt_;
+  return !broken_;
 }
 
 bool FrameWriter::withdraw(Announced& announced) {
   const SendOperation& operation = *announced.operation;
   bool copied = main_.chunk.announced != &announced || continueAsCopy(main_.chunk, operation);
-  for (auto& lane : lanes_)
-    for (Chunk& chunk : lane)
+  for (auto& chunks : payload_chunks_)
+    for (Chunk& chunk : chunks)
       if (chunk.announced == &announced) copied = copied && continueAsCopy(chunk, operation);
   if (!copied) return false;
   without_credit_.erase({flowOf(operation.tag), announced.number});
   announced.operation = nullptr;
   dequeue(announced);
-  if (announced.at < announced.bytes || announced.bytes == 0) say(FrameKind::withdraw, announced.number);
+  if (announced.at < announced.bytes || announced.bytes == 0) sendControl(FrameKind::withdraw, announced.number);
   if (announced.chunks == 0) announced_.erase(announced.number);
   return true;
 }
@@ -428,8 +429,8 @@ void FrameWriter::fail(const Status& status) {
   for (auto& [number, announced] : announced_)
     add(announced.operation);
   main_ = {};
-  for (auto& lane : lanes_)
-    lane.clear();
+  for (auto& chunks : payload_chunks_)
+    chunks.clear();
   sending_.clear();
   striping_.clear();
   announced_.clear();

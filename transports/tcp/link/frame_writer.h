@@ -36,7 +36,7 @@ class FrameWriter {
 
   /// The connections outlive this and are open before the first post().
   FrameWriter(std::vector<Connection>& connections, std::size_t eager_bytes)
-      : connections_(connections), eager_bytes_(eager_bytes), lanes_(connections.size() - 1) {}
+      : connections_(connections), eager_bytes_(eager_bytes), payload_chunks_(connections.size() - 1) {}
 
   /// Writes what it can at once. True: it wrote the whole message, and the operation is complete.
   bool post(SendOperation& operation);
@@ -51,22 +51,25 @@ class FrameWriter {
   void fail(const Status& status);
   /// Whether flush() would write without waiting for the sockets.
   [[nodiscard]] bool hasWork() const {
-    return !finished_.empty() || (!main_.isUnderWay() && (!notes_.empty() || !urgent_.empty() || !sending_.empty() ||
-                                                          (!queue_.empty() && announced_.size() < kMaxAnnounced)));
+    return !finished_.empty() ||
+           (!main_.isUnderWay() && (!control_frames_.empty() || !urgent_.empty() || !sending_.empty() ||
+                                    (!queue_.empty() && announced_.size() < kMaxAnnounced)));
   }
-  [[nodiscard]] bool isEmpty() const { return !hasMessages() && notes_.empty() && !connections_[0].hasOutput(); }
-  /// Says goodbye, once, if the stream is between two messages and the socket has space; then nothing may be posted.
-  /// Messages that wait for a grant do not count.
+  [[nodiscard]] bool isEmpty() const {
+    return !hasMessages() && control_frames_.empty() && !connections_[0].hasOutput();
+  }
+  /// Sends the goodbye, once, if the stream is between two messages and the socket has space; nothing may be posted
+  /// afterwards. Messages that wait for a grant do not count.
   void goodbye();
   [[nodiscard]] bool saysGoodbye() const { return said_goodbye_; }
-  [[nodiscard]] bool hasSaidGoodbye() const { return said_goodbye_ && notes_.empty() && !main_.isUnderWay(); }
-  /// Whether anything is to be written that the peer need not ask for.
+  [[nodiscard]] bool hasSaidGoodbye() const { return said_goodbye_ && control_frames_.empty() && !main_.isUnderWay(); }
+  /// Whether messages, or parts of them, are to be written that need no grant.
   [[nodiscard]] bool hasMessages() const;
 
-  /// Sends a frame without payload before all messages that wait.
-  void say(FrameKind kind, Tag tag, std::uint64_t bytes = 0);
+  /// Sends a control frame, which has no payload, before all messages that wait.
+  void sendControl(FrameKind kind, Tag tag, std::uint64_t bytes = 0);
 
-  // These take what the peer says. False: it makes no sense.
+  // These handle control frames of the peer. False: the frame is malformed, or does not fit the state of the link.
   [[nodiscard]] bool handleRoom(std::uint64_t bytes);
   [[nodiscard]] bool handleCredit(Tag flow, std::uint64_t bytes);
   [[nodiscard]] bool handleGrant(std::uint64_t number);
@@ -97,8 +100,8 @@ class FrameWriter {
   /// What is being written into connection 0: frames, then a chunk.
   struct Main {
     std::array<char, 2 * kFrameBytes> frames{};
-    std::string notes;  ///< Replace `frames`.
-    std::size_t at = 0; ///< Position in the frames or notes.
+    std::string control_frames; ///< Not empty: are written instead of `frames`.
+    std::size_t at = 0;         ///< Position in the frames that are written.
     std::size_t end = 0;
     Chunk chunk;
     bool active = false;
@@ -110,7 +113,7 @@ class FrameWriter {
   };
 
   bool beginNext();
-  void beginNotes();
+  void beginControlFrames();
   void beginMessage(SendOperation& operation);
   void announce(SendOperation& operation);
   void beginChunk(Announced& announced);
@@ -121,8 +124,8 @@ class FrameWriter {
   void dequeue(Announced& announced);
   Progress writeMain();
   Progress writeChunk(Connection& connection, Chunk& chunk);
-  void writeLanes();
-  std::size_t writeLane(std::size_t lane);
+  void writePayloadConnections();
+  std::size_t writePayloadConnection(std::size_t index);
   void finishMain();
   void finishChunk(Chunk& chunk);
   void finish(SendOperation& operation);
@@ -135,7 +138,7 @@ class FrameWriter {
   std::vector<Connection>& connections_;
   const std::size_t eager_bytes_;
   Credit credit_;
-  bool has_room_ = false;
+  bool has_limit_ = false;
   OperationList<SendOperation> urgent_;          ///< Not begun yet.
   OperationList<SendOperation> queue_;           ///< Not begun yet.
   OperationList<SendOperation> finished_;        ///< flush() will complete them.
@@ -147,15 +150,15 @@ class FrameWriter {
   std::deque<Announced*> sending_;
   /// Messages with bytes for the payload connections that may be sent, in order.
   std::deque<Announced*> striping_;
-  std::string notes_; ///< Frames that say() has queued.
+  std::string control_frames_; ///< Queued by sendControl().
   Main main_;
   bool message_was_last_ = false;
-  std::vector<std::deque<Chunk>> lanes_; ///< By payload connection.
-  std::size_t turn_ = 0;                 ///< Payload connection of the next stripe.
-  SendOperation* posting_ = nullptr;     ///< The operation that post() handles; null when it is finished.
-  std::uint64_t unpaced_bytes_ = 0;      ///< Bytes of messages without a pace since the last one with a pace.
+  std::vector<std::deque<Chunk>> payload_chunks_; ///< By payload connection.
+  std::size_t turn_ = 0;                          ///< Payload connection of the next stripe.
+  SendOperation* posting_ = nullptr;              ///< The operation that post() handles; null when it is finished.
+  std::uint64_t unpaced_bytes_ = 0;               ///< Bytes of messages without a pace since the last one with a pace.
   bool moved_ = false;
-  bool spoilt_ = false; ///< Bytes that must be sent next are lost.
+  bool broken_ = false; ///< The bytes that must be sent next are lost.
   bool said_goodbye_ = false;
 };
 

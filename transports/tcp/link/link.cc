@@ -112,7 +112,7 @@ bool Link::run(bool broken) {
   }
   if (connections_.haveRecords()) broken = connections_.any<&Connection::isOver>();
   // Bytes that have arrived count, whatever became of the connection since.
-  if (broken) reader_->hurry();
+  if (broken) reader_->readAll();
   const std::uint64_t before = connections_.carried();
   const bool read = reader_->run();
   const bool written = writer_->flush();
@@ -221,7 +221,7 @@ bool Link::isDrained() {
       if (!connection.hasOutput() && &connection == &connections_.all()[0] && writer_) writer_->goodbye();
       if (!connection.hasOutput()) platform::endWriting(connection.fd());
     }
-    if (connection.forgetInput() || (!connection.hasOutput() && platform::unacknowledgedBytes(connection.fd()) == 0))
+    if (connection.dropInput() || (!connection.hasOutput() && platform::unacknowledgedBytes(connection.fd()) == 0))
       connection.close();
     else
       drained = false;

@@ -69,26 +69,26 @@ void Acceptor::acceptAll(platform::ListeningSocket& listener) {
     auto accepted = listener.accept();
     if (!accepted.isOk()) {
       logOnce("accept", accepted.status().text());
-      dropOldestSilent("it says nothing while there are no descriptors");
+      dropOldestUnknown("it says nothing while there are no descriptors");
       continue;
     }
     if (!accepted.value().fd.valid()) return;
-    while (silent() >= kMaxStrangers + rightfulCallers())
-      dropOldestSilent("too many callers say nothing; the oldest is dropped");
-    admit(accepted.take());
+    while (unknownCallers() >= kMaxUnknown + knownCallers())
+      dropOldestUnknown("too many callers say nothing; the oldest is dropped");
+    addCaller(accepted.take());
   }
 }
 
-void Acceptor::admit(platform::Accepted accepted) {
+void Acceptor::addCaller(platform::Accepted accepted) {
   platform::tuneForMessages(accepted.fd.get());
   auto stream = secure(std::move(accepted.fd));
   if (!stream.isOk()) return logOnce(accepted.from.text(), stream.status().text());
   const std::uint64_t token = next_token_++;
   if (!poller_.add(stream.value().fd(), true, false, token).isOk()) return;
-  Stranger& stranger = strangers_[token];
-  stranger.stream = stream.take();
-  stranger.from = accepted.from.text();
-  stranger.deadline = Deadline::after(std::chrono::milliseconds(kStrangerMs));
+  Handshake& handshake = handshakes_[token];
+  handshake.stream = stream.take();
+  handshake.from = accepted.from.text();
+  handshake.deadline = Deadline::after(std::chrono::milliseconds(kUnknownMs));
   // Read at once: a caller that speaks at once, as ranks do, is never dropped to make space for others.
   read(token);
 }
@@ -102,26 +102,26 @@ Status Acceptor::take(platform::Stream stream, int via) {
   const std::uint64_t token = next_token_++;
   if (Status watched = poller_.add(stream.fd(), true, false, token); !watched.isOk()) return watched;
   const auto from = platform::remoteAddress(stream.fd());
-  Stranger& stranger = strangers_[token];
-  stranger.stream = std::move(stream);
-  stranger.from = fmt::format("{} relayed by rank {}", from ? from->text() : "an address", via);
-  stranger.via = via;
-  stranger.deadline = Deadline::after(std::chrono::milliseconds(kStrangerMs));
+  Handshake& handshake = handshakes_[token];
+  handshake.stream = std::move(stream);
+  handshake.from = fmt::format("{} relayed by rank {}", from ? from->text() : "an address", via);
+  handshake.via = via;
+  handshake.deadline = Deadline::after(std::chrono::milliseconds(kUnknownMs));
   read(token);
   return Status::ok();
 }
 
 bool Acceptor::awaitsGo(int rank) const {
-  return std::any_of(strangers_.begin(), strangers_.end(), [rank](const auto& entry) {
-    const Stranger& stranger = entry.second;
-    return stranger.phase == Phase::go && stranger.hello.purpose != Purpose::relay &&
-           stranger.hello.from == static_cast<std::uint32_t>(rank);
+  return std::any_of(handshakes_.begin(), handshakes_.end(), [rank](const auto& entry) {
+    const Handshake& handshake = entry.second;
+    return handshake.state == State::go && handshake.hello.purpose != Purpose::relay &&
+           handshake.hello.from == static_cast<std::uint32_t>(rank);
   });
 }
 
 std::size_t Acceptor::relayCallers() const {
-  return static_cast<std::size_t>(std::count_if(strangers_.begin(), strangers_.end(), [](const auto& entry) {
-    return entry.second.phase == Phase::go && entry.second.hello.purpose == Purpose::relay;
+  return static_cast<std::size_t>(std::count_if(handshakes_.begin(), handshakes_.end(), [](const auto& entry) {
+    return entry.second.state == State::go && entry.second.hello.purpose == Purpose::relay;
   }));
 }
 
@@ -132,17 +132,17 @@ Result<platform::Stream> Acceptor::secure(platform::UniqueFd fd) {
   return platform::Stream(std::move(fd), filter.take());
 }
 
-std::size_t Acceptor::silent() const {
+std::size_t Acceptor::unknownCallers() const {
   return static_cast<std::size_t>(
-      std::count_if(strangers_.begin(), strangers_.end(), [](const auto& entry) { return !isKnown(entry.second); }));
+      std::count_if(handshakes_.begin(), handshakes_.end(), [](const auto& entry) { return !isKnown(entry.second); }));
 }
 
-void Acceptor::dropOldestSilent(std::string_view why) {
+void Acceptor::dropOldestUnknown(std::string_view why) {
   const auto oldest =
-      std::find_if(strangers_.begin(), strangers_.end(), [](const auto& entry) { return !isKnown(entry.second); });
-  if (oldest == strangers_.end()) return;
+      std::find_if(handshakes_.begin(), handshakes_.end(), [](const auto& entry) { return !isKnown(entry.second); });
+  if (oldest == handshakes_.end()) return;
   logOnce(oldest->second.from, why);
-  strangers_.erase(oldest);
+  handshakes_.erase(oldest);
 }
 
 void Acceptor::read(std::uint64_t token) {
@@ -151,77 +151,77 @@ void Acceptor::read(std::uint64_t token) {
 }
 
 bool Acceptor::readOnce(std::uint64_t token) {
-  const auto found = strangers_.find(token);
-  if (found == strangers_.end()) return false;
-  Stranger& stranger = found->second;
-  if (stranger.phase == Phase::greeting && !greet(stranger, token)) return false;
+  const auto found = handshakes_.find(token);
+  if (found == handshakes_.end()) return false;
+  Handshake& handshake = found->second;
+  if (handshake.state == State::greeting && !greet(handshake, token)) return false;
   std::array<char, kHelloBytes> bytes;
-  if (stranger.phase == Phase::refused || stranger.phase == Phase::unknown) {
+  if (handshake.state == State::refused || handshake.state == State::unknown) {
     // No bytes may come now; reading shows when the other end closes.
-    if (platform::readSome(stranger.stream.fd(), bytes.data(), bytes.size()).ended) strangers_.erase(found);
+    if (platform::readSome(handshake.stream.fd(), bytes.data(), bytes.size()).ended) handshakes_.erase(found);
     return false;
   }
   // Reads not a byte more than the handshake: the bytes behind it belong to the link.
-  const std::size_t size = stranger.phase == Phase::go ? kAnswerBytes : kHelloBytes;
-  const platform::StreamResult got = stranger.stream.read(bytes.data(), size - stranger.input.size());
+  const std::size_t size = handshake.state == State::go ? kAnswerBytes : kHelloBytes;
+  const platform::StreamResult got = handshake.stream.read(bytes.data(), size - handshake.input.size());
   if (got.ended) {
-    if (!stranger.stream.failure().empty()) logOnce(stranger.from, stranger.stream.failure());
-    strangers_.erase(found);
+    if (!handshake.stream.failure().empty()) logOnce(handshake.from, handshake.stream.failure());
+    handshakes_.erase(found);
     return false;
   }
-  stranger.input.append(bytes.data(), got.bytes);
-  if (stranger.phase == Phase::hello) {
-    if (stranger.input.size() == kHelloBytes || !helloMayBegin(stranger.input)) judge(stranger);
-    return stranger.stream.hasInput() && got.bytes > 0;
+  handshake.input.append(bytes.data(), got.bytes);
+  if (handshake.state == State::hello) {
+    if (handshake.input.size() == kHelloBytes || !helloMayBegin(handshake.input)) judge(handshake);
+    return handshake.stream.hasInput() && got.bytes > 0;
   }
-  if (stranger.input.size() < kAnswerBytes) return false;
-  const auto answer = decodeAnswer(stranger.input);
+  if (handshake.input.size() < kAnswerBytes) return false;
+  const auto answer = decodeAnswer(handshake.input);
   if (!answer.isOk() || answer.value().answer != Answer::go) {
-    refuse(stranger, "it did not say go");
+    refuse(handshake, "it did not say go");
     return false;
   }
-  Caller caller{std::move(stranger.stream), stranger.hello, stranger.from, stranger.via};
-  strangers_.erase(found);
+  Caller caller{std::move(handshake.stream), handshake.hello, handshake.from, handshake.via};
+  handshakes_.erase(found);
   poller_.remove(caller.stream.fd());
   handler_(std::move(caller));
   return false;
 }
 
-bool Acceptor::greet(Stranger& stranger, std::uint64_t token) {
-  const platform::Greeting greeting = stranger.stream.greet();
-  if (greeting == platform::Greeting::ready) stranger.phase = Phase::hello;
+bool Acceptor::greet(Handshake& handshake, std::uint64_t token) {
+  const platform::Greeting greeting = handshake.stream.greet();
+  if (greeting == platform::Greeting::ready) handshake.state = State::hello;
   if (greeting == platform::Greeting::failed) {
-    if (!stranger.stream.failure().empty()) logOnce(stranger.from, stranger.stream.failure());
-    platform::endWriting(stranger.stream.fd());
-    stranger.phase = Phase::refused;
+    if (!handshake.stream.failure().empty()) logOnce(handshake.from, handshake.stream.failure());
+    platform::endWriting(handshake.stream.fd());
+    handshake.state = State::refused;
   }
-  if (const bool writes = stranger.stream.hasOutput(); writes != stranger.writes) {
-    stranger.writes = writes;
-    [[maybe_unused]] const Status watched = poller_.change(stranger.stream.fd(), true, writes, token);
+  if (const bool writes = handshake.stream.hasOutput(); writes != handshake.writes) {
+    handshake.writes = writes;
+    [[maybe_unused]] const Status watched = poller_.change(handshake.stream.fd(), true, writes, token);
   }
   return greeting == platform::Greeting::ready;
 }
 
-void Acceptor::judge(Stranger& stranger) {
-  const auto decoded = decodeHello(stranger.input);
+void Acceptor::judge(Handshake& handshake) {
+  const auto decoded = decodeHello(handshake.input);
   if (decoded.status().kind() == GOSS_ERR_PEER_LOST) {
-    logOnce(stranger.from, decoded.status().text());
-    return hangUp(stranger);
+    logOnce(handshake.from, decoded.status().text());
+    return close(handshake);
   }
-  if (!decoded.isOk()) return refuse(stranger, decoded.status().text());
+  if (!decoded.isOk()) return refuse(handshake, decoded.status().text());
   const Hello& hello = decoded.value();
-  if (!platform::equalInConstantTime(hello.job, context_.job)) return refuse(stranger, "it belongs to another job");
+  if (!platform::equalInConstantTime(hello.job, context_.job)) return refuse(handshake, "it belongs to another job");
   if (hello.size != static_cast<std::uint32_t>(context_.size) || hello.to != static_cast<std::uint32_t>(context_.self))
-    return refuse(stranger, fmt::format("rank {} of {} means to call rank {}; this is rank {} of {}", hello.from,
-                                        hello.size, hello.to, context_.self, context_.size));
+    return refuse(handshake, fmt::format("rank {} of {} means to call rank {}; this is rank {} of {}", hello.from,
+                                         hello.size, hello.to, context_.self, context_.size));
   if (isFull(hello.from)) {
-    logOnce(stranger.from, "too many callers have the job's secret and say no more");
+    logOnce(handshake.from, "too many callers have the job's secret and say no more");
     // No answer: a refusal could be taken for the end of a link.
-    return hangUp(stranger);
+    return close(handshake);
   }
-  stranger.hello = hello;
-  stranger.input.clear();
-  judgeIdentity(stranger);
+  handshake.hello = hello;
+  handshake.input.clear();
+  judgeIdentity(handshake);
 }
 
 /// Whether so many callers of that rank, or of all ranks, have shown the secret and not said "go" that no more are
@@ -229,98 +229,98 @@ void Acceptor::judge(Stranger& stranger) {
 bool Acceptor::isFull(std::uint32_t rank) const {
   std::size_t known = 0;
   std::size_t of_rank = 0;
-  for (const auto& [token, stranger] : strangers_) {
-    if (!isKnown(stranger)) continue;
+  for (const auto& [token, handshake] : handshakes_) {
+    if (!isKnown(handshake)) continue;
     ++known;
-    if (stranger.hello.from == rank) ++of_rank;
+    if (handshake.hello.from == rank) ++of_rank;
   }
-  return of_rank >= kMaxKnownOfRank || known >= kMaxKnown + rightfulCallers();
+  return of_rank >= kMaxKnownOfRank || known >= kMaxKnown + knownCallers();
 }
 
 /// All ranks may make all of their connections at once, and dropping one ends its link.
-std::size_t Acceptor::rightfulCallers() const {
+std::size_t Acceptor::knownCallers() const {
   const auto of_rank = static_cast<std::size_t>(std::max(1, context_.config->connections_per_peer)) + 1;
   return static_cast<std::size_t>(context_.size) * of_rank;
 }
 
-void Acceptor::judgeIdentity(Stranger& stranger) {
-  if (const platform::StreamFilter* filter = stranger.stream.filter()) {
-    const int rank = static_cast<int>(stranger.hello.from);
+void Acceptor::judgeIdentity(Handshake& handshake) {
+  if (const platform::StreamFilter* filter = handshake.stream.filter()) {
+    const int rank = static_cast<int>(handshake.hello.from);
     if (!filter->mayBe(rank))
-      return refuse(stranger, fmt::format("it claims rank {}, which the credentials of \"{}\" do not allow", rank,
-                                          filter->name()));
+      return refuse(handshake, fmt::format("it claims rank {}, which the credentials of \"{}\" do not allow", rank,
+                                           filter->name()));
     const std::string* identity = identities_(rank);
     if (identity == nullptr) {
-      stranger.phase = Phase::unknown;
-      stranger.deadline = Deadline::after(std::chrono::milliseconds(context_.config->bootstrap_timeout_ms));
+      handshake.state = State::unknown;
+      handshake.deadline = Deadline::after(std::chrono::milliseconds(context_.config->bootstrap_timeout_ms));
       return;
     }
     if (*identity != filter->identity())
-      return refuse(stranger, fmt::format("it claims rank {}, which is another process", rank));
+      return refuse(handshake, fmt::format("it claims rank {}, which is another process", rank));
   }
-  welcome(stranger);
+  welcome(handshake);
 }
 
-void Acceptor::welcome(Stranger& stranger) {
+void Acceptor::welcome(Handshake& handshake) {
   if (gate_) {
-    const Status judged = gate_(stranger.hello);
-    if (judged.kind() == GOSS_ERR_PROTOCOL) return refuse(stranger, judged.text());
-    if (!judged.isOk()) return turnAway(stranger, judged.text());
+    const Status judged = gate_(handshake.hello);
+    if (judged.kind() == GOSS_ERR_PROTOCOL) return refuse(handshake, judged.text());
+    if (!judged.isOk()) return refuseAndLog(handshake, judged.text());
   }
-  stranger.phase = Phase::go;
-  stranger.deadline = Deadline::after(welcome_span_);
+  handshake.state = State::go;
+  handshake.deadline = Deadline::after(welcome_span_);
   const std::string welcome = encodeAnswer(Answer::welcome);
   // A new socket has space for the answer; if not, the caller gets none and calls again.
-  stranger.stream.write(welcome);
+  handshake.stream.write(welcome);
 }
 
-void Acceptor::refuse(Stranger& stranger, std::string_view reason) {
-  logOnce(stranger.from, reason);
-  turnAway(stranger, reason);
+void Acceptor::refuse(Handshake& handshake, std::string_view reason) {
+  logOnce(handshake.from, reason);
+  refuseAndLog(handshake, reason);
 }
 
 /// Refuses a caller that belongs here, without logging it.
-void Acceptor::turnAway(Stranger& stranger, std::string_view reason) {
+void Acceptor::refuseAndLog(Handshake& handshake, std::string_view reason) {
   const std::string answer = encodeAnswer(Answer::refused, reason);
-  stranger.stream.write(answer);
-  hangUp(stranger);
+  handshake.stream.write(answer);
+  close(handshake);
 }
 
-void Acceptor::hangUp(Stranger& stranger) {
-  platform::endWriting(stranger.stream.fd());
+void Acceptor::close(Handshake& handshake) {
+  platform::endWriting(handshake.stream.fd());
   // The socket stays until the caller has closed or its time is over: closing it with unread bytes would destroy the
   // answer.
-  stranger.phase = Phase::refused;
-  stranger.deadline = Deadline::after(std::chrono::milliseconds(kStrangerMs));
+  handshake.state = State::refused;
+  handshake.deadline = Deadline::after(std::chrono::milliseconds(kUnknownMs));
 }
 
 bool Acceptor::isIdle() const {
   const auto rests = [](const auto& listener) { return !listener.restsUntil().never(); };
-  return strangers_.empty() && std::none_of(listeners_.begin(), listeners_.end(), rests);
+  return handshakes_.empty() && std::none_of(listeners_.begin(), listeners_.end(), rests);
 }
 
 void Acceptor::tick() {
   for (platform::ListeningSocket& listener : listeners_)
     listener.tick();
-  for (auto& [token, stranger] : strangers_)
-    if (stranger.phase == Phase::unknown) judgeIdentity(stranger);
+  for (auto& [token, handshake] : handshakes_)
+    if (handshake.state == State::unknown) judgeIdentity(handshake);
   dropExpired();
 }
 
 void Acceptor::dropExpired() {
   std::vector<std::uint64_t> expired;
-  for (const auto& [token, stranger] : strangers_)
-    if (stranger.deadline.expired()) expired.push_back(token);
+  for (const auto& [token, handshake] : handshakes_)
+    if (handshake.deadline.expired()) expired.push_back(token);
   for (const std::uint64_t token : expired) {
     // This rank may have been the slow one: bytes that it has not read yet count.
-    if (strangers_.at(token).phase == Phase::go) read(token);
-    const auto at = strangers_.find(token);
-    if (at == strangers_.end()) continue;
-    const Stranger& stranger = at->second;
-    if (stranger.phase == Phase::greeting || stranger.phase == Phase::hello)
-      logOnce(stranger.from, "it did not introduce itself in time");
-    if (stranger.phase == Phase::go) logOnce(stranger.from, "it was welcomed and said nothing");
-    strangers_.erase(at);
+    if (handshakes_.at(token).state == State::go) read(token);
+    const auto at = handshakes_.find(token);
+    if (at == handshakes_.end()) continue;
+    const Handshake& handshake = at->second;
+    if (handshake.state == State::greeting || handshake.state == State::hello)
+      logOnce(handshake.from, "it did not introduce itself in time");
+    if (handshake.state == State::go) logOnce(handshake.from, "it was welcomed and said nothing");
+    handshakes_.erase(at);
   }
 }
 

@@ -22,11 +22,11 @@
 
 namespace goss::transports::tcp {
 
-/// A caller that shows the job's secret and says "go" becomes a connection; with security, only after it has proved who
-/// it is, and as the rank whose identity that is. Other callers take at most one of kMaxStrangers slots for
-/// kStrangerMs; when the slots are full the oldest is dropped. A caller that shows the secret and is welcomed has
-/// kWelcomed to say "go", and only a limited number of one rank, and of all, may be welcomed at a time: further ones
-/// are hung up on, and may call again. One thread.
+/// A caller becomes a connection when it has shown the job's secret and said "go"; with security, only after it has
+/// proved who it is, and as the rank whose identity that is. At most kMaxUnknown callers that have not shown the secret
+/// are kept, for kUnknownMs each; for one more the oldest is dropped. A caller that has shown the secret and is
+/// welcomed has kWelcomed to say "go". Only so many callers of one rank, and of all ranks, are welcomed at a time: the
+/// connections of others are closed, and they may call again. One thread.
 class Acceptor {
  public:
   struct Caller {
@@ -74,44 +74,45 @@ class Acceptor {
   void logOnce(const std::string& from, std::string_view reason);
 
  private:
-  enum class Phase { greeting, hello, unknown, go, refused };
-  struct Stranger {
+  enum class State { greeting, hello, unknown, go, refused };
+  /// A connection whose handshake is not complete.
+  struct Handshake {
     platform::Stream stream;
     std::string from;
     int via = -1;
     std::string input;
-    Phase phase = Phase::greeting;
+    State state = State::greeting;
     bool writes = false; ///< The poller watches its socket for space.
     Hello hello;
     platform::Deadline deadline;
   };
 
-  [[nodiscard]] static bool isKnown(const Stranger& stranger) {
-    return stranger.phase == Phase::unknown || stranger.phase == Phase::go;
+  [[nodiscard]] static bool isKnown(const Handshake& handshake) {
+    return handshake.state == State::unknown || handshake.state == State::go;
   }
   void acceptAll(platform::ListeningSocket& listener);
-  void admit(platform::Accepted accepted);
+  void addCaller(platform::Accepted accepted);
   /// Number of callers that have not shown the secret, or were refused.
-  [[nodiscard]] std::size_t silent() const;
-  void dropOldestSilent(std::string_view why);
+  [[nodiscard]] std::size_t unknownCallers() const;
+  void dropOldestUnknown(std::string_view why);
   [[nodiscard]] bool isFull(std::uint32_t rank) const;
-  [[nodiscard]] std::size_t rightfulCallers() const;
+  [[nodiscard]] std::size_t knownCallers() const;
   Result<platform::Stream> secure(platform::UniqueFd fd);
   void read(std::uint64_t token);
   /// One step; true: another step may be possible without waiting for the socket.
   bool readOnce(std::uint64_t token);
   /// False: the handshake is not complete, or failed.
-  bool greet(Stranger& stranger, std::uint64_t token);
-  void judge(Stranger& stranger);
-  void judgeIdentity(Stranger& stranger);
-  void welcome(Stranger& stranger);
-  void refuse(Stranger& stranger, std::string_view reason);
-  void turnAway(Stranger& stranger, std::string_view reason);
-  void hangUp(Stranger& stranger);
+  bool greet(Handshake& handshake, std::uint64_t token);
+  void judge(Handshake& handshake);
+  void judgeIdentity(Handshake& handshake);
+  void welcome(Handshake& handshake);
+  void refuse(Handshake& handshake, std::string_view reason);
+  void refuseAndLog(Handshake& handshake, std::string_view reason);
+  void close(Handshake& handshake);
   void dropExpired();
 
-  static constexpr std::size_t kMaxStrangers = 128;
-  static constexpr std::int64_t kStrangerMs = 5000;
+  static constexpr std::size_t kMaxUnknown = 128;
+  static constexpr std::int64_t kUnknownMs = 5000;
   /// Limit for one rank: its connections, and calls at several of this host's addresses.
   static constexpr std::size_t kMaxKnownOfRank = 128;
   /// Limit over all ranks, besides as many calls as all ranks may make at a time.
@@ -124,7 +125,7 @@ class Acceptor {
   const std::uint64_t first_token_;
   std::uint64_t next_token_;
   std::vector<platform::ListeningSocket> listeners_; ///< Tokens first_token_ + index.
-  std::map<std::uint64_t, Stranger> strangers_;      ///< By token; the first is the oldest.
+  std::map<std::uint64_t, Handshake> handshakes_;    ///< By token; the first is the oldest.
   std::set<std::string> logged_;
   Handler handler_;
   Gate gate_;

@@ -16,7 +16,7 @@ struct Patience {
       10000}; ///< As seek_relay, where the peer's system answers, but not its process.
   /// A rank that leaves waits so long for a peer to read bytes that the peer's system has received.
   std::chrono::milliseconds courtesy{250};
-  /// A welcomed caller that says no more is hung up on after this time.
+  /// The connection of a welcomed caller that sends nothing more is closed after this time.
   std::chrono::milliseconds welcomed{Acceptor::kWelcomed};
 };
 

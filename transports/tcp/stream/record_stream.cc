@@ -85,7 +85,7 @@ class RecordStream::Pieces {
 RecordStream::RecordStream(std::size_t window, bool checked)
     : checked_(checked),
       window_(window),
-      tell_every_(std::min(window / 4, kTellEvery)),
+      acknowledge_every_(std::min(window / 4, kTellEvery)),
       raw_(std::make_unique_for_overwrite<char[]>(kRawBytes + (checked ? kMaxRecordBytes : 0))) {}
 
 platform::StreamResult RecordStream::read(platform::Stream& stream, std::span<const iovec> to) {
@@ -113,10 +113,10 @@ platform::StreamResult RecordStream::readInto(platform::Stream& stream, Pieces& 
 }
 
 /// The end that read() reports when unpack() has failed.
-platform::StreamResult RecordStream::brokenEnd() const { return {0, true, changed_ ? EBADMSG : EPROTO}; }
+platform::StreamResult RecordStream::brokenEnd() const { return {0, true, corrupted_ ? EBADMSG : EPROTO}; }
 
 /// Bytes that are read into raw_ at a time: the rest of a record that must be complete, and a little of the next one.
-std::size_t RecordStream::rawRoom() const { return unchecked_ + kRawBytes - raw_end_; }
+std::size_t RecordStream::rawSpace() const { return unchecked_ + kRawBytes - raw_end_; }
 
 /// Reads once from the connection, straight into the destination as far as that is known. `dry`: the connection has no
 /// more bytes.
@@ -131,8 +131,8 @@ platform::StreamResult RecordStream::fill(platform::Stream& stream, Pieces& to, 
   std::size_t count = to.list(std::span(pieces).first(kMaxPieces), straight);
   std::size_t asked = straight;
   if (straight == record_left_ || raw() > 0) {
-    pieces[count++] = {raw_.get() + raw_end_, rawRoom()};
-    asked += rawRoom();
+    pieces[count++] = {raw_.get() + raw_end_, rawSpace()};
+    asked += rawSpace();
   }
   const platform::StreamResult got = stream.read(std::span<const iovec>(pieces.data(), count));
   if (got.ended) return got;
@@ -148,7 +148,7 @@ platform::StreamResult RecordStream::fill(platform::Stream& stream, Pieces& to, 
 /// sent.
 bool RecordStream::unpack(Pieces& to) {
   for (;;) {
-    if (changed_ || malformed_) return false;
+    if (corrupted_ || malformed_) return false;
     if (unchecked_ > 0) {
       if (raw() < unchecked_) return true;
       if (!check()) return false;
@@ -170,10 +170,11 @@ bool RecordStream::handleHeader() {
   RecordHeader header;
   const HeaderVerdict verdict = decodeRecordHeader({raw_.get() + raw_at_, kRecordHeaderBytes}, checked_, header);
   raw_at_ += kRecordHeaderBytes;
-  changed_ = verdict == HeaderVerdict::changed;
-  malformed_ = verdict == HeaderVerdict::malformed ||
-               (!changed_ && (header.used < acknowledged_ || header.used > sent_ || (restarting_ && header.bytes > 0)));
-  if (changed_ || malformed_) {
+  corrupted_ = verdict == HeaderVerdict::changed;
+  malformed_ =
+      verdict == HeaderVerdict::malformed ||
+      (!corrupted_ && (header.used < acknowledged_ || header.used > sent_ || (restarting_ && header.bytes > 0)));
+  if (corrupted_ || malformed_) {
     raw_at_ = raw_end_ = 0; // None of these bytes can be trusted.
     return false;
   }
@@ -188,11 +189,11 @@ bool RecordStream::handleHeader() {
 
 /// Checks the complete record that waits in raw_.
 bool RecordStream::check() {
-  changed_ = platform::crc32c(raw_.get() + raw_at_, unchecked_) != checksum_;
-  if (changed_) raw_at_ = raw_end_ = 0;
-  record_left_ = changed_ ? 0 : unchecked_;
+  corrupted_ = platform::crc32c(raw_.get() + raw_at_, unchecked_) != checksum_;
+  if (corrupted_) raw_at_ = raw_end_ = 0;
+  record_left_ = corrupted_ ? 0 : unchecked_;
   unchecked_ = 0;
-  return !changed_;
+  return !corrupted_;
 }
 
 platform::StreamResult RecordStream::pull(platform::Stream& stream) {
@@ -238,10 +239,10 @@ std::size_t RecordStream::readKept(std::span<const iovec> to) {
 
 void RecordStream::use(std::size_t bytes) {
   used_ += bytes;
-  if (used_ - told_ >= tell_every_) tell_ = true;
+  if (used_ - last_acknowledgement_ >= acknowledge_every_) acknowledge_now_ = true;
 }
 
-void RecordStream::forgetInput() {
+void RecordStream::dropInput() {
   kept_ = {};
   kept_at_ = 0;
 }
@@ -296,15 +297,15 @@ platform::StreamResult RecordStream::flush(platform::Stream& stream) {
 /// False: there is nothing to send.
 bool RecordStream::beginRecord() {
   const std::uint64_t unsent = restarting_ ? 0 : written_ - sent_;
-  if (unsent == 0 && !tell_) return false;
+  if (unsent == 0 && !acknowledge_now_) return false;
   // The first record of a connection that replaces another one only says how many bytes have arrived.
-  const bool first = tell_first_;
+  const bool first = acknowledge_first_;
   payload_left_ = first ? 0 : static_cast<std::size_t>(std::min<std::uint64_t>(unsent, mostInRecord()));
   header_ = encodeRecordHeader({static_cast<std::uint32_t>(payload_left_), used_, payloadChecksum()}, checked_);
   header_left_ = header_.size();
-  told_ = used_;
-  tell_ = false;
-  tell_first_ = false;
+  last_acknowledgement_ = used_;
+  acknowledge_now_ = false;
+  acknowledge_first_ = false;
   return true;
 }
 
@@ -319,13 +320,13 @@ std::uint32_t RecordStream::payloadChecksum() const {
 
 void RecordStream::restart() {
   restarting_ = true;
-  changed_ = false;
+  corrupted_ = false;
   header_left_ = payload_left_ = 0;
   raw_at_ = raw_end_ = unchecked_ = record_left_ = 0;
-  forgetInput();
+  dropInput();
   first_error_.reset();
   end_ = {};
-  tell_ = tell_first_ = true;
+  acknowledge_now_ = acknowledge_first_ = true;
 }
 
 bool RecordStream::hasInput() const {
@@ -333,6 +334,6 @@ bool RecordStream::hasInput() const {
   return kept_at_ < kept_.size() || (record_left_ > 0 && raw() > 0) || raw() >= kRecordHeaderBytes;
 }
 
-bool RecordStream::wantsRoom() const { return inRecord() || tell_ || (!restarting_ && sent_ < written_); }
+bool RecordStream::awaitsSpace() const { return inRecord() || acknowledge_now_ || (!restarting_ && sent_ < written_); }
 
 } // namespace goss::transports::tcp

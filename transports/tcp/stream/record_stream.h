@@ -15,16 +15,16 @@
 
 namespace goss::transports::tcp {
 
-/// Bytes travel in records, each of which acknowledges how many bytes its sender has read so far; bytes that the other
-/// end has not acknowledged are kept here. When a connection is lost, restart() continues over the next one: each end
-/// first says how many bytes it has, and only then the other sends the rest again. At most `window` bytes are
+/// Bytes travel in records. Each record acknowledges how many bytes its sender has read so far, and the stream keeps
+/// bytes that the other end has not acknowledged. When a connection is lost, restart() continues over the next one:
+/// each end first sends how many bytes it has, and then the other end sends the rest again. At most `window` bytes are
 /// unacknowledged, which bounds the memory at both ends. One thread.
 ///
 /// A `checked` stream gives the reader no byte of a record before it has verified the record's checksum; a wrong
 /// checksum is the end of the connection, with the error EBADMSG, and after restart() the bytes are sent again.
 ///
-/// The stream that calls name is always the current connection. Results are those of its reads and writes; `ended` with
-/// isMalformed(): the other end breaks the protocol, and the connection cannot be resumed.
+/// The argument `stream` is always the current connection. Results are those of its reads and writes. `ended` with
+/// isMalformed() means that the other end breaks the protocol, so that the connection cannot be resumed.
 class RecordStream {
  public:
   explicit RecordStream(std::size_t window = kWindowBytes, bool checked = false);
@@ -34,30 +34,30 @@ class RecordStream {
   platform::StreamResult write(platform::Stream& stream, std::span<const iovec> from);
   /// Sends bytes that were written, and acknowledgements, as far as the connection has space.
   platform::StreamResult flush(platform::Stream& stream);
-  /// Reads although nobody wants bytes, for the acknowledgements that come with them.
+  /// Reads from the connection for the acknowledgements in its records, though no caller wants its bytes.
   platform::StreamResult pull(platform::Stream& stream);
   /// Reads bytes that a lost connection has delivered before its end.
   std::size_t readKept(std::span<const iovec> to);
-  /// Acknowledges with the next flush() all bytes that were read, however few.
-  void tell() { tell_ = tell_ || used_ > told_; }
-  /// Drops bytes that have come and were not read.
-  void forgetInput();
+  /// Lets the next flush() acknowledge all bytes that were read, however few.
+  void acknowledge() { acknowledge_now_ = acknowledge_now_ || used_ > last_acknowledgement_; }
+  /// Drops bytes that have arrived and were not read.
+  void dropInput();
 
   /// Continues over the next connection; nothing more will be read from the last one.
   void restart();
   /// The error with which the connection was first found to be broken by a write: the system reports it once, and a
   /// reader then sees an orderly end.
   [[nodiscard]] const std::optional<platform::StreamResult>& firstError() const { return first_error_; }
-  /// Whether restart() was called, and the other end has not said yet how many bytes it has.
+  /// Whether restart() was called, and the other end has not acknowledged yet how many bytes it has.
   [[nodiscard]] bool isRestarting() const { return restarting_; }
   [[nodiscard]] bool isMalformed() const { return malformed_; }
   /// Whether bytes of the current connection were corrupted on the network.
-  [[nodiscard]] bool isChanged() const { return changed_; }
+  [[nodiscard]] bool isCorrupted() const { return corrupted_; }
 
   /// Whether read() returns bytes without reading from the connection.
   [[nodiscard]] bool hasInput() const;
   /// Whether bytes wait for space in the connection.
-  [[nodiscard]] bool wantsRoom() const;
+  [[nodiscard]] bool awaitsSpace() const;
   /// Whether bytes were written that the other end has not acknowledged.
   [[nodiscard]] bool hasUnacknowledged() const { return acknowledged_ < written_; }
   /// Bytes that the other end is known to have read, and bytes that were sent over the current connection.
@@ -77,7 +77,7 @@ class RecordStream {
   bool check();
   [[nodiscard]] platform::StreamResult brokenEnd() const;
   [[nodiscard]] std::uint32_t payloadChecksum() const;
-  [[nodiscard]] std::size_t rawRoom() const;
+  [[nodiscard]] std::size_t rawSpace() const;
   [[nodiscard]] std::size_t mostInRecord() const { return checked_ ? kMaxCheckedBytes : kMaxRecordBytes; }
   std::size_t takeKept(Pieces& to);
   void use(std::size_t bytes);
@@ -92,10 +92,10 @@ class RecordStream {
 
   const bool checked_;
   const std::size_t window_;
-  const std::size_t tell_every_; ///< Bytes read after which an acknowledgement is sent even if no data is.
+  const std::size_t acknowledge_every_; ///< Bytes read after which an acknowledgement is sent even if no data is.
   bool restarting_ = false;
   bool malformed_ = false;
-  bool changed_ = false; ///< Bytes from the current connection are not those that were sent.
+  bool corrupted_ = false; ///< Whether bytes of the current connection were corrupted on the network.
 
   ByteRing ring_;                  ///< Bytes from acknowledged_ to written_.
   std::uint64_t acknowledged_ = 0; ///< Acknowledged, sent and written bytes count from the beginning of the stream.
@@ -113,10 +113,10 @@ class RecordStream {
   std::size_t record_left_ = 0; ///< Unread payload of the record that is being read.
   std::string kept_;            ///< Payload that nobody has read yet.
   std::size_t kept_at_ = 0;
-  std::uint64_t used_ = 0;  ///< Bytes given to the reader.
-  std::uint64_t told_ = 0;  ///< Bytes of used_ that were acknowledged to the other end.
-  bool tell_ = false;       ///< An acknowledgement is to be sent now.
-  bool tell_first_ = false; ///< The acknowledgement is to be sent before anything else.
+  std::uint64_t used_ = 0;                 ///< Bytes given to the reader.
+  std::uint64_t last_acknowledgement_ = 0; ///< The part of used_ that was acknowledged to the other end.
+  bool acknowledge_now_ = false;           ///< An acknowledgement is to be sent with the next flush().
+  bool acknowledge_first_ = false;         ///< The acknowledgement is to be sent before anything else.
   std::optional<platform::StreamResult> first_error_;
   platform::StreamResult end_; ///< How the connection ended, when bytes came together with the end.
 };
