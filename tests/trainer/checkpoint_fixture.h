@@ -52,7 +52,7 @@ inline CheckpointIndex indexOf(const ModelConfig& config, const ParameterTable& 
   std::vector<PieceHashes> hashes;
   for (const ReplicaState& rank : ranks)
     hashes.push_back(hashesOf(table.parameters(), rank));
-  index.layOut(hashes, copiesOf(table));
+  index.assignWriters(hashes, copiesOf(table));
   return index;
 }
 

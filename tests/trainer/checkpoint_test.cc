@@ -118,7 +118,7 @@ TEST_F(CheckpointTest, StagesBecomeShardsThatHuggingFacesIndexNames) {
   std::vector<PieceHashes> hashes;
   for (int rank = 0; rank < 4; ++rank)
     hashes.push_back(hashesOf(share_of(rank).tensors, part_of(rank)));
-  index.layOut(hashes, share_of);
+  index.assignWriters(hashes, share_of);
   const std::string name = store_.begin(7);
   for (int rank = 0; rank < 4; ++rank) {
     storeOf(static_cast<std::size_t>(rank))

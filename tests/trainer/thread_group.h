@@ -74,8 +74,8 @@ class ThreadGroup : public Group {
     }
     place.store(nullptr);
   }
-  void sendWord(const std::string&) override { ++board_.words[static_cast<std::size_t>(rank_)]; }
-  std::optional<std::string> takeWord(int peer) override {
+  void sendText(const std::string&) override { ++board_.words[static_cast<std::size_t>(rank_)]; }
+  std::optional<std::string> takeText(int peer) override {
     std::atomic<int>& words = board_.words[static_cast<std::size_t>(peer)];
     if (words == 0) return std::nullopt;
     --words;

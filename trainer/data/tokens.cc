@@ -22,7 +22,7 @@ Tokens::Tokens(std::vector<std::uint16_t> tokens) {
   store->own = std::move(tokens);
   const std::string_view bytes(reinterpret_cast<const char*>(store->own.data()),
                                store->own.size() * sizeof(std::uint16_t));
-  store->places.push_back({{bytes, sizeof(std::uint16_t)}, 0});
+  store->pieces.push_back({{bytes, sizeof(std::uint16_t)}, 0});
   count_ = store->own.size();
   store_ = std::move(store);
 }
@@ -32,7 +32,7 @@ Tokens::Tokens(const std::vector<Piece>& pieces, std::shared_ptr<const void> own
   store->owner = std::move(owner);
   for (const Piece& piece : pieces) {
     if (countOf(piece) == 0) continue;
-    store->places.push_back({piece, count_});
+    store->pieces.push_back({piece, count_});
     count_ += countOf(piece);
   }
   store_ = std::move(store);
@@ -45,22 +45,23 @@ Tokens Tokens::part(std::size_t first, std::size_t count) const {
   return part;
 }
 
-std::size_t Tokens::placeOf(std::size_t token) const {
-  const auto after = std::upper_bound(store_->places.begin(), store_->places.end(), token,
-                                      [](std::size_t number, const Place& place) { return number < place.first; });
-  return static_cast<std::size_t>(std::distance(store_->places.begin(), after)) - 1;
+std::size_t Tokens::indexOfPiece(std::size_t token) const {
+  const auto after =
+      std::upper_bound(store_->pieces.begin(), store_->pieces.end(), token,
+                       [](std::size_t number, const NumberedPiece& held) { return number < held.first; });
+  return static_cast<std::size_t>(std::distance(store_->pieces.begin(), after)) - 1;
 }
 
 template <typename T>
 void Tokens::copy(std::size_t start, std::span<T> to) const {
   if (to.empty()) return;
   std::size_t token = first_ + start;
-  std::size_t at = placeOf(token);
+  std::size_t at = indexOfPiece(token);
   for (T& value : to) {
-    while (token - store_->places[at].first == countOf(store_->places[at].piece))
+    while (token - store_->pieces[at].first == countOf(store_->pieces[at].piece))
       ++at;
-    const Place& place = store_->places[at];
-    value = tokenAt(place.piece, token - place.first);
+    const NumberedPiece& held = store_->pieces[at];
+    value = tokenAt(held.piece, token - held.first);
     ++token;
   }
 }

@@ -36,16 +36,16 @@ class Tokens {
   [[nodiscard]] std::uint16_t operator[](std::size_t index) const;
 
  private:
-  struct Place {
+  struct NumberedPiece {
     Piece piece;
     std::size_t first; // number of its first token
   };
   struct Store {
     std::vector<std::uint16_t> own;
     std::shared_ptr<const void> owner;
-    std::vector<Place> places;
+    std::vector<NumberedPiece> pieces;
   };
-  [[nodiscard]] std::size_t placeOf(std::size_t token) const;
+  [[nodiscard]] std::size_t indexOfPiece(std::size_t token) const;
 
   std::shared_ptr<const Store> store_;
   std::size_t first_ = 0;

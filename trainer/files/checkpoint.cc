@@ -92,7 +92,7 @@ std::string CheckpointStore::begin(std::size_t step) const try {
   createDirectories(made);
   OutputFile(made + kUnfinished).commit();
   syncDirectory(made);
-  putInPlace(made, folder(name)); // so that the folder is never seen without its mark
+  renameTo(made, folder(name)); // so that the folder is never seen without its mark
   return name;
 } catch (const std::exception& error) {
   failToWrite(step, rank_, error.what());
@@ -185,7 +185,7 @@ void CheckpointStore::use(const std::string& name) {
 void CheckpointStore::remove(const std::string& name) const {
   const std::string scratch = directory_ + kScratch;
   fs::remove_all(scratch);
-  putInPlace(folder(name), scratch);
+  renameTo(folder(name), scratch);
   fs::remove_all(scratch);
 }
 

@@ -26,7 +26,7 @@ constexpr std::size_t kMaxRanks = std::size_t{1} << 20;
 
 template <typename... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
-  throw Refusal(fmt::format(text, std::forward<Args>(args)...));
+  throw IncompatibleCheckpoint(fmt::format(text, std::forward<Args>(args)...));
 }
 
 std::string modelPath(const std::string& path) { return path + "/model.safetensors"; }

@@ -14,12 +14,12 @@ namespace goss::trainer {
 
 /// config.json of a model, as Hugging Face's libraries read it.
 std::string configText(const ModelConfig& config);
-/// Throws Refusal, which names the flag, unless the folder's config.json has the sizes of `expected`.
+/// Throws IncompatibleCheckpoint, which names the flag, unless the folder's config.json has the sizes of `expected`.
 void checkConfig(const std::string& path, const ModelConfig& expected);
 
-/// Reads a checkpoint of version 3, which rank 0 wrote alone. Throws Refusal when it belongs to another model than
-/// `config` and `table`, or to another version; Error, with the file's name, when a file is missing, cut short, or
-/// differs in any bit from what was written.
+/// Reads a checkpoint of version 3, which rank 0 wrote alone. Throws IncompatibleCheckpoint when it belongs to another
+/// model than `config` and `table`, or to another version; Error, with the file's name, when a file is missing, cut
+/// short, or differs in any bit from what was written.
 TrainingState readVersion3(const std::string& path, const ModelConfig& config, const ParameterTable& table);
 /// Whether the folder is one of version 3.
 bool isVersion3(const std::string& path);

@@ -73,7 +73,8 @@ PieceHashes hashesOf(const std::vector<Parameter>& tensors, const ReplicaState& 
   return hashes;
 }
 
-void CheckpointIndex::layOut(const std::vector<PieceHashes>& hashes, const std::function<RankShare(int)>& share_of) {
+void CheckpointIndex::assignWriters(const std::vector<PieceHashes>& hashes,
+                                    const std::function<RankShare(int)>& share_of) {
   std::map<std::pair<std::size_t, std::uint64_t>, std::string> written; // file, by piece and hash
   std::vector<std::pair<std::size_t, RankShare>> shards;
   ranks.assign(hashes.size(), {});
@@ -148,7 +149,7 @@ CheckpointIndex parseIndex(const std::string& text, const std::string& path) try
   json.erase(kHashKey);
   if (hash != hex(hashOfText(json.dump()))) fail("{} is damaged: its checksum is not the one that it names", path);
   if (json.at("format") != kFormat || json.at("version") != kVersion)
-    throw Refusal(fmt::format("{} is of another format or version than {} {}", path, kFormat, kVersion));
+    throw IncompatibleCheckpoint(fmt::format("{} is of another format or version than {} {}", path, kFormat, kVersion));
   CheckpointIndex index;
   index.step = json.at("step").get<std::size_t>();
   index.settings = json.at("settings").get<std::string>();

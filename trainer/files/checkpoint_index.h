@@ -15,8 +15,8 @@
 
 namespace goss::trainer {
 
-/// A checkpoint that is complete, but of another model or version than this program's. Earlier ones would be, too.
-class Refusal : public Error {
+/// A complete checkpoint is of another model, or of a version that this program does not read. So are earlier ones.
+class IncompatibleCheckpoint : public Error {
  public:
   using Error::Error;
 };
@@ -54,7 +54,7 @@ struct CheckpointIndex {
   /// Decides which rank writes what: of ranks that hold the same piece, the first. `hashes` are those of all ranks. The
   /// parameters of the first copy go to model.safetensors, or to shards of it with Hugging Face's index; all else goes
   /// to rank-NNNN.safetensors.
-  void layOut(const std::vector<PieceHashes>& hashes, const std::function<RankShare(int)>& share_of);
+  void assignWriters(const std::vector<PieceHashes>& hashes, const std::function<RankShare(int)>& share_of);
   /// The rank that writes the vector `piece` of `rank`.
   [[nodiscard]] std::size_t writerOf(std::size_t rank, std::size_t piece) const;
   /// Whether `rank` is the one that writes its piece `piece`.
@@ -67,7 +67,7 @@ struct CheckpointIndex {
 /// JSON with a hash of itself.
 std::string toText(const CheckpointIndex& index);
 /// Returns what toText wrote as `text`, but with hexadecimal hashes for the contents of `texts`. Throws Error, which
-/// names `path`, when any bit differs from what toText wrote; Refusal for another version.
+/// names `path`, when any bit differs from what toText wrote; IncompatibleCheckpoint for another version.
 CheckpointIndex parseIndex(const std::string& text, const std::string& path);
 /// Reads the folder's index, and checks the hashes of its texts. Throws as parseIndex.
 CheckpointIndex readIndex(const std::string& folder);

@@ -40,7 +40,7 @@ void writeText(const std::string& path, const std::string& text) {
   OutputFile file(path + kTemporary);
   file.write(text.data(), text.size());
   file.commit();
-  putInPlace(path + kTemporary, path);
+  renameTo(path + kTemporary, path);
 }
 
 } // namespace
@@ -64,7 +64,7 @@ void writePart(const std::string& folder, const CheckpointIndex& index, std::siz
     Metadata metadata = {{"format", isModelFile(file) ? "pt" : "gossamer-rank"}};
     if (!isModelFile(file)) metadata["step"] = fmt::to_string(index.step);
     writeSafetensors(path + kTemporary, std::move(entries), std::move(metadata));
-    putInPlace(path + kTemporary, path);
+    renameTo(path + kTemporary, path);
   }
   if (rank == 0) {
     for (const auto& [name, text] : index.texts)

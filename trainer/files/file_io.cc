@@ -85,7 +85,7 @@ std::string readText(const std::string& path) {
   return text;
 }
 
-void putInPlace(const std::string& temporary, const std::string& path) {
+void renameTo(const std::string& temporary, const std::string& path) {
   if (std::rename(temporary.c_str(), path.c_str()) != 0) failWith("replace", path);
 }
 
@@ -94,7 +94,7 @@ void replaceFile(const std::string& path, std::string_view text) {
   OutputFile file(temporary);
   file.write(text.data(), text.size());
   file.commit();
-  putInPlace(temporary, path);
+  renameTo(temporary, path);
   const std::size_t slash = path.find_last_of('/');
   syncDirectory(slash == std::string::npos ? "." : path.substr(0, slash + 1));
 }

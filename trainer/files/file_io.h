@@ -50,7 +50,7 @@ class InputFile {
 /// The whole contents of a file.
 std::string readText(const std::string& path);
 /// Gives `temporary` the name `path`, whose folder the caller syncs.
-void putInPlace(const std::string& temporary, const std::string& path);
+void renameTo(const std::string& temporary, const std::string& path);
 /// Replaces the contents of `path` by `text` so that a reader, or a crash, sees the old or the new contents, never a
 /// part; after the return a crash leaves the new ones.
 void replaceFile(const std::string& path, std::string_view text);

@@ -73,23 +73,23 @@ class WeightFiles {
     for (const std::string& path : paths) {
       const SafetensorsFile& file = files_.emplace_back(path);
       for (const std::string& name : file.names())
-        places_[name.starts_with(kPrefix) ? name.substr(std::string(kPrefix).size()) : name] = {&file, name};
+        sources_[name.starts_with(kPrefix) ? name.substr(std::string(kPrefix).size()) : name] = {&file, name};
     }
   }
 
-  [[nodiscard]] bool has(const std::string& name) const { return places_.contains(name); }
+  [[nodiscard]] bool has(const std::string& name) const { return sources_.contains(name); }
   /// A tensor by its name in a ParameterTable.
   [[nodiscard]] std::vector<float> read(const std::string& name, const std::vector<std::size_t>& shape) const {
-    const auto found = places_.find(name);
-    return found == places_.end() ? files_.front().readAsFloats(name, shape) // which fails with the file's name
-                                  : found->second.file->readAsFloats(found->second.name, shape);
+    const auto found = sources_.find(name);
+    return found == sources_.end() ? files_.front().readAsFloats(name, shape) // which fails with the file's name
+                                   : found->second.file->readAsFloats(found->second.name, shape);
   }
   /// Throws unless all tensors are parts of the model, or may be skipped.
   void checkNoOthers(const ParameterTable& table) const;
   [[nodiscard]] const std::string& path() const { return files_.front().path(); }
 
  private:
-  struct Place {
+  struct Source {
     const SafetensorsFile* file;
     std::string name;
   };
@@ -107,7 +107,7 @@ class WeightFiles {
   }
 
   std::deque<SafetensorsFile> files_; // which do not move
-  std::map<std::string, Place> places_;
+  std::map<std::string, Source> sources_;
 };
 
 /// A constant that older files have among the weights: a mask or the frequencies of rotary positions.
@@ -119,9 +119,9 @@ void WeightFiles::checkNoOthers(const ParameterTable& table) const {
   std::set<std::string> known = {"lm_head.weight"};
   for (const Parameter& parameter : table.parameters())
     known.insert(parameter.name);
-  for (const auto& [name, place] : places_) {
+  for (const auto& [name, source] : sources_) {
     if (!known.contains(name) && !isConstant(name))
-      fail("{} has the tensor {}, which is no part of this model", place.file->path(), place.name);
+      fail("{} has the tensor {}, which is no part of this model", source.file->path(), source.name);
   }
 }
 

@@ -95,7 +95,7 @@ void ReplicaEngine::startReplicas(const SavedSync& saved) {
   if (!left_behind.empty()) run_.report.note("note: " + left_behind);
 }
 
-void ReplicaEngine::noteStart() {
+void ReplicaEngine::reportStart() {
   const ModelConfig& m = run_.options.model;
   run_.report.note(fmt::format("{} parameters ({} layers, {} channels, {} heads, vocabulary {}), {} rank{} on {}",
                                model_.table().count(), m.layers, m.channels, m.heads, m.vocab, run_.group.size(),
@@ -117,7 +117,7 @@ bool ReplicaEngine::finishSteps() {
 void ReplicaEngine::synchronize() { stepReplicas(true); }
 
 void ReplicaEngine::finish() {
-  if (replicas_->dynamicPeriod() != 0) noteLocalSteps();
+  if (replicas_->dynamicPeriod() != 0) reportLocalSteps();
 }
 
 bool ReplicaEngine::trainStep() {
@@ -180,13 +180,13 @@ bool ReplicaEngine::trainDynamicStep() {
     own.samples = static_cast<double>(share_.count() * run_.options.micro_batch);
     ++computed_steps_;
     replicas_->stepTook(secondsSince(start));
-  } else if (!unmet_.empty()) {
-    own.norm = unmet_.back().norm;
+  } else if (!steps_since_meeting_.empty()) {
+    own.norm = steps_since_meeting_.back().norm;
   }
   stepReplicas(false);
   ++run_.step;
   own.seconds = secondsSince(start);
-  unmet_.push_back(own);
+  steps_since_meeting_.push_back(own);
   // The same on all ranks, because every rank counts every step.
   const bool meets = run_.step % replicas_->dynamicPeriod() == 0 || run_.step == run_.options.steps ||
                      run_.isValidationDue() || run_.isCheckpointDue();
@@ -196,26 +196,26 @@ bool ReplicaEngine::trainDynamicStep() {
 /// The ranks exchange the losses of the steps since they last met; false when the run should stop.
 bool ReplicaEngine::meet() {
   std::vector<double> sums; // loss and number of samples of each step, and whether to stop
-  for (const OwnStep& own : unmet_) {
+  for (const OwnStep& own : steps_since_meeting_) {
     sums.push_back(own.loss);
     sums.push_back(own.samples);
   }
   sums.push_back(run_.wantsStop() ? 1.0 : 0.0);
   run_.group.sum(sums);
-  for (std::size_t i = 0; i < unmet_.size(); ++i) {
-    const OwnStep& own = unmet_[i];
+  for (std::size_t i = 0; i < steps_since_meeting_.size(); ++i) {
+    const OwnStep& own = steps_since_meeting_[i];
     const double samples = sums[2 * i + 1]; // the fastest rank computes every step, so the sum is above 0
     trained_samples_ += samples;
     run_.card.losses.push_back(sums[2 * i] / (samples * static_cast<double>(run_.options.model.context)));
     run_.card.step_seconds.push_back(own.seconds);
-    run_.report.step({run_.step - unmet_.size() + i + 1, run_.card.losses.back(), own.lr, own.norm, own.seconds,
-                      samples / static_cast<double>(run_.options.batch)});
+    run_.report.step({run_.step - steps_since_meeting_.size() + i + 1, run_.card.losses.back(), own.lr, own.norm,
+                      own.seconds, samples / static_cast<double>(run_.options.batch)});
   }
-  unmet_.clear();
+  steps_since_meeting_.clear();
   return sums.back() == 0.0;
 }
 
-void ReplicaEngine::noteLocalSteps() {
+void ReplicaEngine::reportLocalSteps() {
   std::vector<double> computed(ranksOf(run_.group), 0.0);
   computed[static_cast<std::size_t>(run_.group.rank())] = static_cast<double>(computed_steps_);
   run_.group.sum(computed);

@@ -35,7 +35,7 @@ class ReplicaEngine : public StepEngine {
   [[nodiscard]] std::string sync() const override { return replicas_->spec(); }
   [[nodiscard]] std::string grid() const override;
   void start(const CheckpointStart& start) override;
-  void noteStart() override;
+  void reportStart() override;
   bool train() override;
   bool finishSteps() override;
   void synchronize() override;
@@ -64,7 +64,7 @@ class ReplicaEngine : public StepEngine {
   bool trainDynamicStep();
   bool meet();
   void computeGradient(std::span<double> losses);
-  void noteLocalSteps();
+  void reportLocalSteps();
   [[nodiscard]] bool stopsAtOnce() const;
   /// Waits for the losses of all steps but the last `behind`; false when the run should stop.
   bool takeLosses(std::size_t behind);
@@ -93,11 +93,11 @@ class ReplicaEngine : public StepEngine {
     double norm = 0;
     double seconds = 0;
   };
-  std::vector<OwnStep> unmet_;        // steps since the ranks last met
-  std::size_t computed_steps_ = 0;    // steps of this run that this rank computed
-  double trained_samples_ = 0;        // samples of this run, over all ranks
-  std::deque<StepRecord> unreported_; // completed steps that were not reported, the oldest first
-  std::size_t with_loss_ = 0;         // how many of these, from the first on, have their losses
+  std::vector<OwnStep> steps_since_meeting_; // steps since the ranks last met
+  std::size_t computed_steps_ = 0;           // steps of this run that this rank computed
+  double trained_samples_ = 0;               // samples of this run, over all ranks
+  std::deque<StepRecord> unreported_;        // completed steps that were not reported, the oldest first
+  std::size_t with_loss_ = 0;                // how many of these, from the first on, have their losses
   std::size_t last_step_ = std::numeric_limits<std::size_t>::max(); // where the run stops before its end
   std::vector<std::int32_t> inputs_;                                // [micro-batch, T]
   std::vector<std::int32_t> targets_;                               // [micro-batch, T]

@@ -77,7 +77,7 @@ class StepEngine {
   /// Takes the parameters and moments with which the run begins.
   virtual void start(const CheckpointStart& start) = 0;
   /// Local: reports the sizes of the model and its grid.
-  virtual void noteStart() = 0;
+  virtual void reportStart() = 0;
 
   /// Trains a step, or several that overlap: advances run().step, and reports those whose losses are known. False: the
   /// run should stop here.

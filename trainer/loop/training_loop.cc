@@ -21,7 +21,7 @@ TrainingLoop::TrainingLoop(StepEngine& engine)
   run_.between_steps = [this] { checkpoints_.poll(); };
   run_.step = start.step;
   engine_.start(start);
-  engine_.noteStart();
+  engine_.reportStart();
   const std::size_t tokens = run_.options.batch * run_.options.model.context;
   run_.report.begin({run_.options.steps, run_.step, tokens, run_.options.print_every, run_.group.size()},
                     run_.settings);

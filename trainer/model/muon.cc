@@ -14,7 +14,7 @@ constexpr int kIterations = 5;
 constexpr float kLinear = 3.4445f;
 constexpr float kCubic = -4.7750f;
 constexpr float kQuintic = 2.0315f;
-constexpr double kLeastNorm = 1e-7;
+constexpr double kMinNorm = 1e-7;
 /// The root mean square of AdamW's usual updates.
 constexpr double kAdamwRms = 0.2;
 
@@ -65,7 +65,7 @@ const float* Muon::orthogonal(std::size_t rows, std::size_t columns) {
   float* next = other_.data();
   float* gram = gram_.data();
   float* polynomial = polynomial_.data();
-  ops_.scale(static_cast<float>(1.0 / std::max(std::sqrt(ops_.squaredNorm(x, count)), kLeastNorm)), x, count);
+  ops_.scale(static_cast<float>(1.0 / std::max(std::sqrt(ops_.squaredNorm(x, count)), kMinNorm)), x, count);
   for (int i = 0; i < kIterations; ++i) {
     ops_.gemm({.trans_a = !is_wide, .trans_b = is_wide, .m = side, .n = side, .k = std::max(rows, columns)}, x, x,
               gram);

@@ -1,4 +1,4 @@
-/// Names, shapes and places of a model's parameters in one flat vector.
+/// Names, shapes and offsets of a model's parameters in one flat vector.
 #ifndef GOSS_TRAINER_MODEL_PARAMETER_TABLE_H_
 #define GOSS_TRAINER_MODEL_PARAMETER_TABLE_H_
 

@@ -71,12 +71,12 @@ void StageModel::forward(int micro_batch, std::span<const std::int32_t> tokens, 
   if (free_.empty()) {
     free_.push_back(std::make_unique<Held>(config_, range_, max_batch_ * config_.context, ops_));
   }
-  std::unique_ptr<Held>& slot = held_[micro_batch];
-  if (!slot) {
-    slot = std::move(free_.back());
+  std::unique_ptr<Held>& held = held_[micro_batch];
+  if (!held) {
+    held = std::move(free_.back());
     free_.pop_back();
   }
-  Held& h = *slot;
+  Held& h = *held;
   h.batch = tokens.size() / config_.context;
   const std::size_t rows = tokens.size();
   if (range_.is_first) {

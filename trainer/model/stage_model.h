@@ -66,8 +66,8 @@ class StageModel {
   void headGrad(int micro_batch, float* dhead);
   /// First stage, after inputGrad: adds the embedding's part of that gradient to dwte[V, C].
   void addEmbeddingGrad(int micro_batch, float* dwte);
-  /// Number of micro-batches for which memory was allocated: the most that were held at once.
-  [[nodiscard]] std::size_t places() const { return held_.size() + free_.size(); }
+  /// Number of micro-batches for which the stage has allocated memory: the most that it has held at once.
+  [[nodiscard]] std::size_t allocated() const { return held_.size() + free_.size(); }
   /// Frees the memory of a micro-batch. The first stage's last call for that micro-batch.
   void release(int micro_batch);
 

@@ -154,11 +154,11 @@ void PipelineEngine::compressBoundaries() {
 
 /// Ranks at the same position of equal grids hold the same stages of the same copy.
 std::string PipelineEngine::grid() const {
-  std::vector<int> places;
+  std::vector<int> ranks;
   for (int stage = 0; stage < grid_.stages(); ++stage)
-    places.push_back(grid_.rankOf(stage));
+    ranks.push_back(grid_.rankOf(stage));
   return fmt::format("{} islands of {} pipelines of {} ranks with stages on ranks {}", grid_.islands(),
-                     grid_.replicas() / grid_.islands(), run_.options.pipeline, fmt::join(places, " "));
+                     grid_.replicas() / grid_.islands(), run_.options.pipeline, fmt::join(ranks, " "));
 }
 
 // Each rank gets the whole model once, and keeps its stages' part.
@@ -181,7 +181,7 @@ void PipelineEngine::start(const CheckpointStart& start) {
   shareHeadWeight(); // within the island
 }
 
-void PipelineEngine::noteStart() {
+void PipelineEngine::reportStart() {
   const ModelConfig& m = run_.options.model;
   run_.report.note(fmt::format("{} parameters ({} layers, {} channels, {} heads, vocabulary {}) on {}", table_.count(),
                                m.layers, m.channels, m.heads, m.vocab, run_.ops.name()));

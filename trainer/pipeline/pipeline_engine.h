@@ -36,7 +36,7 @@ class PipelineEngine : public StepEngine {
   [[nodiscard]] std::string sync() const override { return sync_ ? sync_->spec() : run_.options.sync; }
   [[nodiscard]] std::string grid() const override;
   void start(const CheckpointStart& start) override;
-  void noteStart() override;
+  void reportStart() override;
   bool train() override;
   void synchronize() override;
   double validationLoss() override;

@@ -161,9 +161,9 @@ void UnflushedRun::receiveHead() {
     ++newest_head_;
     return;
   }
-  auto& place = heads_[++newest_head_];
-  place = std::make_unique<Buffer<float>>(setup_.ops, head.size());
-  place->upload(head);
+  auto& received = heads_[++newest_head_];
+  received = std::make_unique<Buffer<float>>(setup_.ops, head.size());
+  received->upload(head);
 }
 
 /// When the schedule is over the last stage continues with the newest matrix.

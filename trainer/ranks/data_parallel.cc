@@ -24,7 +24,7 @@ DataParallel::DataParallel() {
 
 DataParallel::~DataParallel() {
   // rank 0 takes every word before a run ends, and a run that fails aborts the communicator
-  if (word_sent_ != nullptr) goss_wait(&word_sent_, nullptr);
+  if (text_sent_ != nullptr) goss_wait(&text_sent_, nullptr);
   goss_comm_destroy(comm_);
 }
 
@@ -64,13 +64,13 @@ void DataParallel::move(void* data, std::size_t bytes, int peer, Direction direc
                   : goss_recv(comm_, data, bytes, GOSS_UINT8, other, kMoveTag, nullptr, nullptr));
 }
 
-void DataParallel::sendWord(const std::string& text) {
-  if (word_sent_ != nullptr) check(goss_wait(&word_sent_, nullptr)); // rank 0 has taken it before the next is due
-  word_ = text;
-  check(goss_send(comm_, word_.data(), word_.size(), GOSS_UINT8, 0, kWordTag, nullptr, &word_sent_));
+void DataParallel::sendText(const std::string& text) {
+  if (text_sent_ != nullptr) check(goss_wait(&text_sent_, nullptr)); // rank 0 has taken it before the next is due
+  text_ = text;
+  check(goss_send(comm_, text_.data(), text_.size(), GOSS_UINT8, 0, kWordTag, nullptr, &text_sent_));
 }
 
-std::optional<std::string> DataParallel::takeWord(int peer) {
+std::optional<std::string> DataParallel::takeText(int peer) {
   int found = 0;
   goss_message message{};
   check(goss_iprobe(comm_, peer, kWordTag, &found, &message));

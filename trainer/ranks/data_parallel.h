@@ -31,8 +31,8 @@ class DataParallel : public Group {
   bool allEqual(std::uint64_t value) override;
   void barrier() override;
   void move(void* data, std::size_t bytes, int peer, Direction direction) override;
-  void sendWord(const std::string& text) override;
-  std::optional<std::string> takeWord(int peer) override;
+  void sendText(const std::string& text) override;
+  std::optional<std::string> takeText(int peer) override;
   [[nodiscard]] std::uint64_t bytesSent() const override { return counters().wire_bytes_sent; }
   [[nodiscard]] std::uint64_t bytesReceived() const override { return counters().wire_bytes_received; }
   std::shared_ptr<Replicas> synchronize(const std::string& spec) override;
@@ -45,8 +45,8 @@ class DataParallel : public Group {
     goss_request_t request = nullptr;
   };
   std::deque<StartedSum> sums_;
-  std::string word_; // lent to word_sent_
-  goss_request_t word_sent_ = nullptr;
+  std::string text_; // lent to text_sent_
+  goss_request_t text_sent_ = nullptr;
   goss_comm_t comm_ = nullptr;
   int rank_ = 0;
   int size_ = 1;

@@ -49,10 +49,10 @@ class Group {
   /// Rank 0 and rank `peer` (not 0) call it: the bytes move from one's `data` to the other's.
   enum class Direction { toRoot, fromRoot };
   virtual void move(void* data, std::size_t bytes, int peer, Direction direction) = 0;
-  /// Local, on ranks but 0: sends rank 0 a short text, which may be empty. Never waits for it.
-  virtual void sendWord(const std::string& text) = 0;
+  /// Local, on all ranks but 0: sends a short text, which may be empty, to rank 0. Never waits.
+  virtual void sendText(const std::string& text) = 0;
   /// Local, on rank 0: takes a text that rank `peer` has sent, if one has come. Never waits.
-  virtual std::optional<std::string> takeWord(int peer) = 0;
+  virtual std::optional<std::string> takeText(int peer) = 0;
   /// Collective: makes the synchronizer that keeps the ranks' models together. The group must outlive it, and has one
   /// at a time.
   virtual std::shared_ptr<Replicas> synchronize(const std::string& spec) = 0;
@@ -77,8 +77,8 @@ class SoloGroup : public Group {
   bool allEqual(std::uint64_t) override { return true; }
   void barrier() override {}
   void move(void*, std::size_t, int, Direction) override {}
-  void sendWord(const std::string&) override {}
-  std::optional<std::string> takeWord(int) override { return std::nullopt; }
+  void sendText(const std::string&) override {}
+  std::optional<std::string> takeText(int) override { return std::nullopt; }
   std::shared_ptr<Replicas> synchronize(const std::string& spec) override {
     return std::make_shared<SoloReplicas>(spec);
   }

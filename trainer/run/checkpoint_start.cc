@@ -119,7 +119,7 @@ CheckpointLoader::Candidate CheckpointLoader::next() {
     names_.erase(names_.begin());
     try {
       return read(name);
-    } catch (const Refusal&) {
+    } catch (const IncompatibleCheckpoint&) {
       throw;
     } catch (const Error& error) {
       damaged_.emplace_back(error.what());

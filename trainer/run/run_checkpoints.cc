@@ -106,7 +106,7 @@ void RunCheckpoints::save(const Snapshot& snapshot) {
   index.sync = snapshot.setting.sync;
   index.grid = snapshot.setting.grid;
   index.texts["config.json"] = configText(options_.model);
-  index.layOut(hashesOfAll(holdings_.share_of(group_.rank()), own), holdings_.share_of);
+  index.assignWriters(hashesOfAll(holdings_.share_of(group_.rank()), own), holdings_.share_of);
   const std::string name = names.front();
   names.erase(names.begin());
   if (group_.rank() == 0 || index.writes(static_cast<std::size_t>(group_.rank())))
@@ -147,16 +147,16 @@ void RunCheckpoints::advance(bool waits) {
         return;
       }
     } catch (const std::exception& error) {
-      if (group_.rank() != 0) group_.sendWord(error.what());
+      if (group_.rank() != 0) group_.sendText(error.what());
       throw;
     }
     if (written == Phase::committing) return report_.checkpoint(saved_step_);
-    if (group_.rank() != 0) return group_.sendWord("");
+    if (group_.rank() != 0) return group_.sendText("");
     phase_ = Phase::waiting;
   }
   if (phase_ != Phase::waiting) return;
   std::erase_if(awaited_, [this](int peer) {
-    const std::optional<std::string> error = group_.takeWord(peer);
+    const std::optional<std::string> error = group_.takeText(peer);
     if (error && !error->empty()) fail("{}", *error);
     return error.has_value();
   });

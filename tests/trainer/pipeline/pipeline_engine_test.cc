@@ -61,10 +61,10 @@ TEST(PipelineRank, RecomputedMicroBatchesShareOnePlaceUntilTheyComeBack) {
   std::vector<float> output(rank.at(0).model.boundaryCount(1));
   for (int k = 0; k < 4; ++k)
     rank.forward(0, k, nullptr, output.data());
-  EXPECT_EQ(rank.at(0).model.places(), 1u);
+  EXPECT_EQ(rank.at(0).model.allocated(), 1u);
   rank.recompute(0, 0);
   rank.recompute(0, 1);
-  EXPECT_EQ(rank.at(0).model.places(), 2u);
+  EXPECT_EQ(rank.at(0).model.allocated(), 2u);
 }
 
 TEST(PipelineEngine, MicroBatchesMayHaveSeveralSamplesAndStagesUnevenLayers) {
