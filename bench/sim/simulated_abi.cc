@@ -14,7 +14,6 @@
 
 using goss::Collective;
 using goss::dtypeBytes;
-using goss::Result;
 using goss::Status;
 using goss::bench::sim::Cluster;
 using goss::bench::sim::Exchange;

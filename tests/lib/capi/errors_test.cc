@@ -12,7 +12,6 @@
 namespace goss::test {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 /// Values that a C caller can pass and C++ cannot write.
