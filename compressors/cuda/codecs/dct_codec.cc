@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compressors/cuda/device/cell_codec.h"
+#include "compressors/cuda/device/block_codec.h"
 #include "compressors/cuda/kernels/dct_jobs.h"
 #include "compressors/cuda/kernels/sparse_jobs.h"
 #include "compressors/dct/dct.h"

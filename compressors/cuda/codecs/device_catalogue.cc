@@ -9,7 +9,7 @@
 #include "compressors/cuda/codecs/scaled_codec.h"
 #include "compressors/cuda/codecs/segment_codecs.h"
 #include "compressors/cuda/codecs/sparse_codec.h"
-#include "compressors/cuda/device/cell_codec.h"
+#include "compressors/cuda/device/block_codec.h"
 #include "compressors/cuda/device/integer_launches.h"
 
 namespace goss::compressors::cuda {
@@ -27,8 +27,8 @@ Status unsupported(const Codec& host, std::string_view why) {
 }
 
 /// The format of a codec that has blocks of this size and no other parameter. `bits`: of a code.
-CellFormat blocksOf(std::size_t block, unsigned bits = 8) {
-  CellFormat format;
+KernelFormat blocksOf(std::size_t block, unsigned bits = 8) {
+  KernelFormat format;
   format.block.block = block;
   format.block.bits = bits;
   return format;
@@ -39,23 +39,25 @@ struct ValueMaker {
   Host host;
 
   Result<Made> operator()(const NoKernels& none) const { return unsupported(*host, none.reason); }
-  Result<Made> operator()(const CastForm& form) const { return cells(blocksOf(kRunElems), castLaunches(form.dtype)); }
+  Result<Made> operator()(const CastForm& form) const {
+    return blockwise(blocksOf(kRunElems), castLaunches(form.dtype));
+  }
   Result<Made> operator()(const BlockFormat& format) const {
-    return cells(CellFormat{format}, integerLaunches(format.scheme, format.block));
+    return blockwise(KernelFormat{format}, integerLaunches(format.scheme, format.block));
   }
   Result<Made> operator()(const MxForm& form) const {
-    return cells(blocksOf(kMxBlock, mxBits(form.element)), mxLaunches(form.element));
+    return blockwise(blocksOf(kMxBlock, mxBits(form.element)), mxLaunches(form.element));
   }
   Result<Made> operator()(const NaturalForm& form) const {
-    return cells(blocksOf(kRunElems), naturalLaunches(form.nearest));
+    return blockwise(blocksOf(kRunElems), naturalLaunches(form.nearest));
   }
   Result<Made> operator()(const DynamicForm& form) const {
-    return cells(blocksOf(form.block), dynamicLaunches(form.block));
+    return blockwise(blocksOf(form.block), dynamicLaunches(form.block));
   }
   Result<Made> operator()(const NormalForm& form) const {
-    return cells(blocksOf(form.block, 4), normalLaunches(form.block));
+    return blockwise(blocksOf(form.block, 4), normalLaunches(form.block));
   }
-  Result<Made> operator()(const NvFp4Form&) const { return cells(blocksOf(kNvBlock, 4), nvFp4Launches()); }
+  Result<Made> operator()(const NvFp4Form&) const { return blockwise(blocksOf(kNvBlock, 4), nvFp4Launches()); }
   Result<Made> operator()(const SignForm& form) const {
     ScaledSettings settings;
     settings.kind = form.root_mean_square ? ScaleKind::rootMeanSquare : ScaleKind::meanMagnitude;
@@ -78,8 +80,8 @@ struct ValueMaker {
   }
 
  private:
-  [[nodiscard]] Result<Made> cells(const CellFormat& format, const CellLaunches& launches) const {
-    return made(std::make_unique<CellCodec>(host, format, launches));
+  [[nodiscard]] Result<Made> blockwise(const KernelFormat& format, const CodecLaunches& launches) const {
+    return made(std::make_unique<BlockDeviceCodec>(host, format, launches));
   }
   [[nodiscard]] static Made made(Made codec) { return codec; }
 };
@@ -108,7 +110,7 @@ struct SparsifierMaker {
   }
 
  private:
-  [[nodiscard]] bool blocksFollow() const { return dynamic_cast<const CellCodec*>(inner.get()) != nullptr; }
+  [[nodiscard]] bool blocksFollow() const { return dynamic_cast<const BlockDeviceCodec*>(inner.get()) != nullptr; }
   [[nodiscard]] Result<Made> tooFew() const {
     return unsupported(*host, fmt::format("how many values are picked the device alone knows, and '{}' looks at all of "
                                           "them first; follow the threshold with a codec that has blocks of its own "

@@ -1,6 +1,6 @@
 #include "compressors/cuda/codecs/hadamard_codec.h"
 
-#include "compressors/cuda/device/cell_codec.h"
+#include "compressors/cuda/device/block_codec.h"
 #include "compressors/cuda/kernels/hadamard_jobs.h"
 #include "compressors/cuda/kernels/sparse_jobs.h"
 

@@ -26,22 +26,23 @@ class IndexedCodec : public SparseDeviceCodec {
 
   [[nodiscard]] std::size_t headBytes(std::size_t count) const final { return 4 + indexBytes(count, most(count)); }
   [[nodiscard]] std::size_t pickScratchBytes(std::size_t count) const final {
-    const std::size_t room = listRoom(count);
-    const std::size_t list = room == 0 ? 0 : pickChunks(count) * sizeof(ChunkCandidates) + room * sizeof(Candidate);
+    const std::size_t capacity = listCapacity(count);
+    const std::size_t list =
+        capacity == 0 ? 0 : pickChunks(count) * sizeof(ChunkCandidates) + capacity * sizeof(Candidate);
     return 2 * kStateBytes + kHistogramBytes + (pickChunks(count) + 1) * sizeof(PickCounts) + list;
   }
   /// Candidates that a short list holds; 0: the codec has no short list. Grows with `count`.
-  [[nodiscard]] virtual std::size_t listRoom(std::size_t) const { return 0; }
+  [[nodiscard]] virtual std::size_t listCapacity(std::size_t) const { return 0; }
   [[nodiscard]] Shortlist listOf(const Sparse& sparse) const {
-    const std::size_t room = listRoom(sparse.count);
-    if (room == 0) {
+    const std::size_t capacity = listCapacity(sparse.count);
+    if (capacity == 0) {
       return {};
     }
     Shortlist list;
     const std::size_t chunks = pickChunks(sparse.count);
     list.chunks = reinterpret_cast<ChunkCandidates*>(countsOf(sparse) + (chunks + 1) * sizeof(PickCounts));
     list.listed = reinterpret_cast<Candidate*>(list.chunks + chunks);
-    list.room = static_cast<std::uint32_t>(room);
+    list.capacity = static_cast<std::uint32_t>(capacity);
     return list;
   }
   static PickState* stateOf(const Sparse& sparse) { return reinterpret_cast<PickState*>(sparse.scratch.data()); }
@@ -62,7 +63,7 @@ class IndexedCodec : public SparseDeviceCodec {
     collect.counts = reinterpret_cast<PickCounts*>(countsOf(sparse));
     collect.head = reinterpret_cast<unsigned char*>(sparse.payload.data());
     collect.picked = sparse.picked;
-    collect.behind = behindOf(sparse);
+    collect.inner = innerPayloadOf(sparse);
     return code != 0 ? code : launchCollect(collect, stream);
   }
 
@@ -71,7 +72,7 @@ class IndexedCodec : public SparseDeviceCodec {
     job.index.indices = reinterpret_cast<const unsigned char*>(sparse.payload.data()) + 4;
     job.index.count = sparse.count;
     job.index.held = static_cast<std::uint32_t>(most(sparse.count));
-    job.index.behind = sparse.behind;
+    job.index.inner = sparse.inner;
     job.index.counts = reinterpret_cast<std::uint32_t*>(countsOf(sparse));
     job.values = sparse.picked;
     job.out = sparse.values;
@@ -107,8 +108,9 @@ class IndexedCodec : public SparseDeviceCodec {
   static std::byte* countsOf(const Sparse& sparse) { return sparse.scratch.data() + 2 * kStateBytes + kHistogramBytes; }
   /// Where the kernels write how many values they picked. A codec that always picks the same number gives no place for
   /// it; then it goes to the scratch, and nobody reads it.
-  static Behind* behindOf(const Sparse& sparse) {
-    return sparse.behind != nullptr ? sparse.behind : reinterpret_cast<Behind*>(sparse.scratch.data() + kStateBytes);
+  static InnerPayload* innerPayloadOf(const Sparse& sparse) {
+    return sparse.inner != nullptr ? sparse.inner
+                                   : reinterpret_cast<InnerPayload*>(sparse.scratch.data() + kStateBytes);
   }
 };
 
@@ -123,7 +125,7 @@ class DeviceTopK final : public IndexedCodec {
   [[nodiscard]] std::size_t most(std::size_t count) const override { return wanted(ratio_, count); }
   /// A sample's threshold is the lower end of a bucket of an eighth of an octave, so that up to 1.5 times as many
   /// candidates reach it as wanted. A candidate takes 8 bytes: reading long lists gains nothing.
-  [[nodiscard]] std::size_t listRoom(std::size_t count) const override {
+  [[nodiscard]] std::size_t listCapacity(std::size_t count) const override {
     return ratio_ > 0.125 ? 0 : std::min(count, 3 * most(count) + 16);
   }
   int choose(const Sparse& sparse, Stream stream) const override {
@@ -135,7 +137,7 @@ class DeviceTopK final : public IndexedCodec {
     if (code != 0 || sparse.count == 0) {
       return code;
     }
-    if (const SamplePlan plan(sparse.count, most(sparse.count)); listRoom(sparse.count) != 0 && plan.pays()) {
+    if (const SamplePlan plan(sparse.count, most(sparse.count)); listCapacity(sparse.count) != 0 && plan.pays()) {
       code = shortlist(sparse, plan, stream);
     }
     return code != 0 ? code : search(sparse, stream);

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t kScaleBytes = 64;
 
-CellFormat formatOf(const ScaledSettings& settings) {
-  CellFormat format;
+KernelFormat formatOf(const ScaledSettings& settings) {
+  KernelFormat format;
   format.block.block = kRunElems;
   format.given_scale = settings.shared_scale;
   format.whole_segment = true;
@@ -19,8 +19,8 @@ CellFormat formatOf(const ScaledSettings& settings) {
 } // namespace
 
 ScaledCodec::ScaledCodec(const std::shared_ptr<const Codec>& host, const ScaledSettings& settings,
-                         const CellLaunches& launches)
-    : VectorDeviceCodec(host), settings_(settings), cells_(host, formatOf(settings), launches) {}
+                         const CodecLaunches& launches)
+    : VectorDeviceCodec(host), settings_(settings), blocks_(host, formatOf(settings), launches) {}
 
 std::size_t ScaledCodec::innerScratchBytes(std::size_t count) const { return kScaleBytes + sumScratchBytes(count); }
 
@@ -40,13 +40,13 @@ Status ScaledCodec::encodeVector(const Vector& vector, Stream stream) const {
     job.stored = stored;
     launches([&] { return launchScale(job, stream); });
   }
-  CellJob cells;
-  cells.values = vector.values;
-  cells.residual = vector.residual;
-  cells.decoded = vector.decoded;
-  cells.key = vector.random.own.key();
-  cells.first_element = vector.first_element;
-  launches([&] { return cells_.encodeWhole(cells, {vector.count, vector.payload.data(), scale}, stream); });
+  EncodeKernelJob kernel_job;
+  kernel_job.values = vector.values;
+  kernel_job.residual = vector.residual;
+  kernel_job.decoded = vector.decoded;
+  kernel_job.key = vector.random.own.key();
+  kernel_job.first_element = vector.first_element;
+  launches([&] { return blocks_.encodeWhole(kernel_job, {vector.count, vector.payload.data(), scale}, stream); });
   return launches.status();
 }
 

@@ -2,7 +2,7 @@
 #ifndef GOSS_COMPRESSORS_CUDA_CODECS_SCALED_CODEC_H_
 #define GOSS_COMPRESSORS_CUDA_CODECS_SCALED_CODEC_H_
 
-#include "compressors/cuda/device/cell_codec.h"
+#include "compressors/cuda/device/block_codec.h"
 #include "compressors/cuda/device/vector_codec.h"
 #include "compressors/cuda/kernels/scale_jobs.h"
 
@@ -16,9 +16,9 @@ struct ScaledSettings {
 
 class ScaledCodec final : public VectorDeviceCodec {
  public:
-  ScaledCodec(const std::shared_ptr<const Codec>& host, const ScaledSettings& settings, const CellLaunches& launches);
+  ScaledCodec(const std::shared_ptr<const Codec>& host, const ScaledSettings& settings, const CodecLaunches& launches);
 
-  Status decode(const DecodeJob& job, Stream stream) const override { return cells_.decode(job, stream); }
+  Status decode(const DecodeJob& job, Stream stream) const override { return blocks_.decode(job, stream); }
 
  protected:
   [[nodiscard]] std::size_t innerScratchBytes(std::size_t count) const override;
@@ -26,7 +26,7 @@ class ScaledCodec final : public VectorDeviceCodec {
 
  private:
   const ScaledSettings settings_;
-  const CellCodec cells_; ///< Decodes payloads, whose scales it reads there.
+  const BlockDeviceCodec blocks_; ///< Decodes payloads, whose scales it reads there.
 };
 
 } // namespace goss::compressors::cuda

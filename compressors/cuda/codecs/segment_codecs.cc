@@ -6,8 +6,8 @@ namespace goss::compressors::cuda {
 
 namespace {
 
-CellFormat formatOf(std::size_t head) {
-  CellFormat format;
+KernelFormat formatOf(std::size_t head) {
+  KernelFormat format;
   format.block.block = kRunElems;
   format.head = head;
   format.whole_segment = true;
@@ -19,7 +19,7 @@ unsigned char* charsOf(std::span<std::byte> bytes) { return reinterpret_cast<uns
 } // namespace
 
 MinMaxDeviceCodec::MinMaxDeviceCodec(const std::shared_ptr<const Codec>& host)
-    : VectorDeviceCodec(host), cells_(host, formatOf(kMinMaxHeaderBytes), minMaxLaunches()) {}
+    : VectorDeviceCodec(host), blocks_(host, formatOf(kMinMaxHeaderBytes), minMaxLaunches()) {}
 
 std::size_t MinMaxDeviceCodec::innerScratchBytes(std::size_t) const { return sizeof(RangeState); }
 
@@ -27,16 +27,18 @@ Status MinMaxDeviceCodec::encodeVector(const Vector& vector, Stream stream) cons
   auto* state = reinterpret_cast<RangeState*>(innerScratch(vector.scratch, vector.count).data());
   Launches launches(host());
   launches([&] { return launchRange({vector.values, vector.count, state, charsOf(vector.payload)}, stream); });
-  CellJob cells;
-  cells.values = vector.values;
-  cells.residual = vector.residual;
-  cells.decoded = vector.decoded;
-  launches([&] { return cells_.encodeWhole(cells, {vector.count, vector.payload.data(), state->scale}, stream); });
+  EncodeKernelJob kernel_job;
+  kernel_job.values = vector.values;
+  kernel_job.residual = vector.residual;
+  kernel_job.decoded = vector.decoded;
+  launches([&] {
+    return blocks_.encodeWhole(kernel_job, {vector.count, vector.payload.data(), state->scale}, stream);
+  });
   return launches.status();
 }
 
 UniformDeviceCodec::UniformDeviceCodec(const std::shared_ptr<const Codec>& host)
-    : VectorDeviceCodec(host), cells_(host, formatOf(0), codebookLaunches()) {}
+    : VectorDeviceCodec(host), blocks_(host, formatOf(0), codebookLaunches()) {}
 
 std::size_t UniformDeviceCodec::innerScratchBytes(std::size_t count) const {
   return scratchAligned(sizeof(UniformState)) + sumScratchBytes(count);

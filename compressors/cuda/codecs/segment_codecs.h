@@ -3,7 +3,7 @@
 #ifndef GOSS_COMPRESSORS_CUDA_CODECS_SEGMENT_CODECS_H_
 #define GOSS_COMPRESSORS_CUDA_CODECS_SEGMENT_CODECS_H_
 
-#include "compressors/cuda/device/cell_codec.h"
+#include "compressors/cuda/device/block_codec.h"
 #include "compressors/cuda/device/vector_codec.h"
 
 namespace goss::compressors::cuda {
@@ -12,14 +12,14 @@ namespace goss::compressors::cuda {
 class MinMaxDeviceCodec final : public VectorDeviceCodec {
  public:
   explicit MinMaxDeviceCodec(const std::shared_ptr<const Codec>& host);
-  Status decode(const DecodeJob& job, Stream stream) const override { return cells_.decode(job, stream); }
+  Status decode(const DecodeJob& job, Stream stream) const override { return blocks_.decode(job, stream); }
 
  protected:
   [[nodiscard]] std::size_t innerScratchBytes(std::size_t count) const override;
   Status encodeVector(const Vector& vector, Stream stream) const override;
 
  private:
-  const CellCodec cells_;
+  const BlockDeviceCodec blocks_;
 };
 
 /// Runs two passes: sums of squares, then codes and the means of their buckets. Residuals need the means, and a third
@@ -27,14 +27,14 @@ class MinMaxDeviceCodec final : public VectorDeviceCodec {
 class UniformDeviceCodec final : public VectorDeviceCodec {
  public:
   explicit UniformDeviceCodec(const std::shared_ptr<const Codec>& host);
-  Status decode(const DecodeJob& job, Stream stream) const override { return cells_.decode(job, stream); }
+  Status decode(const DecodeJob& job, Stream stream) const override { return blocks_.decode(job, stream); }
 
  protected:
   [[nodiscard]] std::size_t innerScratchBytes(std::size_t count) const override;
   Status encodeVector(const Vector& vector, Stream stream) const override;
 
  private:
-  const CellCodec cells_;
+  const BlockDeviceCodec blocks_;
 };
 
 } // namespace goss::compressors::cuda

@@ -10,13 +10,13 @@ namespace goss::compressors::cuda {
 
 namespace {
 
-constexpr std::size_t kBehindBytes = 64;
+constexpr std::size_t kInnerPayloadBytes = 64;
 
 } // namespace
 
 // Scratch holds the picked values, their number, the picker's scratch and the inner codec's.
 std::size_t SparseDeviceCodec::innerScratchBytes(std::size_t count) const {
-  return floatBytes(most(count)) + kBehindBytes + scratchAligned(pickScratchBytes(count)) +
+  return floatBytes(most(count)) + kInnerPayloadBytes + scratchAligned(pickScratchBytes(count)) +
          inner_->scratchBytes(most(count));
 }
 
@@ -30,9 +30,9 @@ SparseDeviceCodec::Sparse SparseDeviceCodec::sparseOf(const Vector& vector) cons
   sparse.payload = vector.payload;
   sparse.feedback = vector.feedback;
   sparse.picked = reinterpret_cast<float*>(scratch.data());
-  sparse.behind =
-      cells_ == nullptr ? nullptr : reinterpret_cast<Behind*>(scratch.data() + floatBytes(most(vector.count)));
-  sparse.scratch = scratch.subspan(floatBytes(most(vector.count)) + kBehindBytes);
+  sparse.inner =
+      blocks_ == nullptr ? nullptr : reinterpret_cast<InnerPayload*>(scratch.data() + floatBytes(most(vector.count)));
+  sparse.scratch = scratch.subspan(floatBytes(most(vector.count)) + kInnerPayloadBytes);
   return sparse;
 }
 
@@ -42,13 +42,14 @@ std::span<std::byte> SparseDeviceCodec::codeScratch(const Sparse& sparse) const 
 
 Status SparseDeviceCodec::encodeInner(const Sparse& sparse, const Randomness& random, Stream stream) const {
   const std::size_t some = most(sparse.count);
-  if (cells_ != nullptr) {
-    CellJob cells;
-    cells.values = sparse.picked;
-    cells.key = random.own.key();
-    cells.first_element = sparse.first_element;
-    return launched(host(), cells_->encodeWhole(
-                                cells, {some, sparse.payload.data(), nullptr, sparse.behind, sparse.feedback}, stream));
+  if (blocks_ != nullptr) {
+    EncodeKernelJob kernel_job;
+    kernel_job.values = sparse.picked;
+    kernel_job.key = random.own.key();
+    kernel_job.first_element = sparse.first_element;
+    return launched(
+        host(), blocks_->encodeWhole(kernel_job, {some, sparse.payload.data(), nullptr, sparse.inner, sparse.feedback},
+                                     stream));
   }
   EncodeSegment segment{0, some, sparse.payload.subspan(headBytes(sparse.count)), 0};
   EncodeJob job;
@@ -63,9 +64,9 @@ Status SparseDeviceCodec::encodeInner(const Sparse& sparse, const Randomness& ra
 
 Status SparseDeviceCodec::decodeInner(const Sparse& sparse, Stream stream) const {
   const std::size_t some = most(sparse.count);
-  if (cells_ != nullptr) {
+  if (blocks_ != nullptr) {
     return launched(host(),
-                    cells_->decodeBehind({some, sparse.payload.data(), nullptr, sparse.behind}, sparse.picked, stream));
+                    blocks_->decodeInner({some, sparse.payload.data(), nullptr, sparse.inner}, sparse.picked, stream));
   }
   const PayloadView payload = PayloadView(sparse.payload).subspan(headBytes(sparse.count));
   DecodeJob job;
@@ -136,12 +137,12 @@ Status SparseDeviceCodec::checkPayloads(const DecodeJob& job) const {
     return checkLengths(host(), job.payloads, count);
   }
   for (const PayloadView payload : job.payloads) {
-    const std::size_t head = cells_ == nullptr ? headBytes(count) : 0;
+    const std::size_t head = blocks_ == nullptr ? headBytes(count) : 0;
     if (payload.size() < head || payload.size() > host().maxBytes(count)) {
       return Status::error(GOSS_ERR_PROTOCOL, fmt::format("{} bytes are no payload of codec '{}' for {} elements",
                                                           payload.size(), host().spec(), count));
     }
-    if (cells_ != nullptr) {
+    if (blocks_ != nullptr) {
       if (const auto held = heldWithin(payload.size(), count); !held.isOk()) {
         return held.status();
       }
@@ -173,9 +174,9 @@ Status SparseDeviceCodec::decode(const DecodeJob& job, Stream stream) const {
     // Decoding only reads the payload.
     vector.payload = {const_cast<std::byte*>(payload.data()), payload.size()};
     const Sparse sparse = sparseOf(vector);
-    if (cells_ != nullptr) {
+    if (blocks_ != nullptr) {
       const HeldJob held{reinterpret_cast<const unsigned char*>(payload.data()), count,
-                         heldWithin(payload.size(), count).value(), sparse.behind};
+                         heldWithin(payload.size(), count).value(), sparse.inner};
       launches([&] { return launchHeld(held, stream); });
     }
     if (Status status = decodeInner(sparse, stream); !status.isOk()) {
@@ -193,7 +194,7 @@ Status SparseDeviceCodec::measure(const MeasureCall& call, Stream stream) const 
   if (fixedBytes()) {
     return DeviceCodec::measure(call, stream);
   }
-  if (cells_ == nullptr) {
+  if (blocks_ == nullptr) {
     MeasureCall inside = call;
     inside.payload = call.payload.subspan(headBytes(call.count));
     inside.count = most(call.count);
@@ -205,13 +206,13 @@ Status SparseDeviceCodec::measure(const MeasureCall& call, Stream stream) const 
     return most_held.status();
   }
   // The place of the length holds what is read from the payload until the length is known.
-  auto* behind = reinterpret_cast<Behind*>(call.length);
+  auto* inner = reinterpret_cast<InnerPayload*>(call.length);
   Launches launches(host());
   launches([&] {
     return launchHeld(
-        {reinterpret_cast<const unsigned char*>(call.payload.data()), call.count, most_held.value(), behind}, stream);
+        {reinterpret_cast<const unsigned char*>(call.payload.data()), call.count, most_held.value(), inner}, stream);
   });
-  launches([&] { return cells_->measureBehind(behind, call.more, call.length, stream); });
+  launches([&] { return blocks_->measureInner(inner, call.more, call.length, stream); });
   return launches.status();
 }
 

@@ -2,7 +2,7 @@
 #ifndef GOSS_COMPRESSORS_CUDA_CODECS_SPARSE_CODEC_H_
 #define GOSS_COMPRESSORS_CUDA_CODECS_SPARSE_CODEC_H_
 
-#include "compressors/cuda/device/cell_codec.h"
+#include "compressors/cuda/device/block_codec.h"
 #include "compressors/cuda/device/vector_codec.h"
 #include "compressors/cuda/kernels/sparse_jobs.h"
 
@@ -13,15 +13,15 @@ namespace goss::compressors::cuda {
 class SparseDeviceCodec : public VectorDeviceCodec {
  public:
   Status decode(const DecodeJob& job, Stream stream) const final;
-  [[nodiscard]] bool fixedBytes() const final { return cells_ == nullptr && inner_->fixedBytes(); }
+  [[nodiscard]] bool fixedBytes() const final { return blocks_ == nullptr && inner_->fixedBytes(); }
   Status measure(const MeasureCall& call, Stream stream) const final;
 
  protected:
-  /// `varies`: the device alone knows how many are picked; `inner` is then a CellCodec.
+  /// `varies`: the device alone knows how many are picked; `inner` is then a BlockDeviceCodec.
   SparseDeviceCodec(const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner, bool varies)
       : VectorDeviceCodec(host),
         inner_(std::move(inner)),
-        cells_(varies ? dynamic_cast<const CellCodec*>(inner_.get()) : nullptr) {}
+        blocks_(varies ? dynamic_cast<const BlockDeviceCodec*>(inner_.get()) : nullptr) {}
 
   /// A vector, or a payload of one, and what belongs to it.
   struct Sparse {
@@ -30,10 +30,10 @@ class SparseDeviceCodec : public VectorDeviceCodec {
     std::uint64_t first_element = 0;
     SharedStream shared;
     std::span<std::byte> payload;
-    float* picked = nullptr;      ///< most(count) values.
-    Behind* behind = nullptr;     ///< Null unless only the device knows how many values are picked.
-    std::span<std::byte> scratch; ///< pickScratchBytes(count).
-    bool feedback = false;        ///< The encode has error feedback.
+    float* picked = nullptr;       ///< most(count) values.
+    InnerPayload* inner = nullptr; ///< Null unless only the device knows how many values are picked.
+    std::span<std::byte> scratch;  ///< pickScratchBytes(count).
+    bool feedback = false;         ///< The encode has error feedback.
   };
   /// How decoded values return into the vector.
   struct Return {
@@ -47,7 +47,7 @@ class SparseDeviceCodec : public VectorDeviceCodec {
   /// Bytes before the inner payload of most(count) values.
   [[nodiscard]] virtual std::size_t headBytes(std::size_t count) const = 0;
   [[nodiscard]] virtual std::size_t pickScratchBytes(std::size_t count) const = 0;
-  /// Writes the picked values, the payload's own part, and `behind` if there is one.
+  /// Writes the picked values, the payload's own part, and `inner` if there is one.
   virtual int pick(const Sparse& sparse, Stream stream) const = 0;
   /// Delivers `picked` to the vector's elements.
   virtual int putBack(const Sparse& sparse, const Return& how, Stream stream) const = 0;
@@ -66,10 +66,10 @@ class SparseDeviceCodec : public VectorDeviceCodec {
   [[nodiscard]] Status checkPayloads(const DecodeJob& job) const;
 
   const std::unique_ptr<const DeviceCodec> inner_;
-  const CellCodec* const cells_; ///< The inner codec, where the number of values varies.
+  const BlockDeviceCodec* const blocks_; ///< The inner codec, where the number of values varies.
 };
 
-/// Parameters as in the spec. `inner` must be a CellCodec for thresholds and samples.
+/// Parameters as in the spec. `inner` must be a BlockDeviceCodec for thresholds and samples.
 std::unique_ptr<const DeviceCodec> makeDeviceTopK(double ratio, const std::shared_ptr<const Codec>& host,
                                                   std::unique_ptr<const DeviceCodec> inner);
 std::unique_ptr<const DeviceCodec> makeDeviceSampledTopK(double ratio, const std::shared_ptr<const Codec>& host,

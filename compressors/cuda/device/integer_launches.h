@@ -6,10 +6,10 @@
 
 namespace goss::compressors::cuda {
 
-CellLaunches nearestIntegers(BlockScheme scheme, std::size_t block);
-CellLaunches stochasticIntegers(BlockScheme scheme, std::size_t block);
+CodecLaunches nearestIntegers(BlockScheme scheme, std::size_t block);
+CodecLaunches stochasticIntegers(BlockScheme scheme, std::size_t block);
 
-inline CellLaunches integerLaunches(BlockScheme scheme, std::size_t block) {
+inline CodecLaunches integerLaunches(BlockScheme scheme, std::size_t block) {
   const bool nearest = scheme == BlockScheme::peak || scheme == BlockScheme::minmax;
   return nearest ? nearestIntegers(scheme, block) : stochasticIntegers(scheme, block);
 }

@@ -25,34 +25,36 @@ inline constexpr unsigned kTileShift = 12;
 static_assert(std::size_t{1} << kTileShift == kTileElems);
 
 /// Which codec, and its parameters.
-struct CellFormat {
+struct KernelFormat {
   /// Bits, block and levels; codecs that are not blockwise integers use bits and block only.
   BlockFormat block;
-  unsigned block_shift = 0;     ///< Binary logarithm of the block size.
-  std::size_t cell = 128;       ///< Elements that one warp encodes: whole blocks; kTileElems where planes hold tiles.
+  unsigned block_shift = 0; ///< Binary logarithm of the block size.
+  std::size_t elems_per_warp =
+      128;                      ///< Elements that one warp encodes: whole blocks; kTileElems where planes hold tiles.
   float given_scale = 0;        ///< Scale of all segments, where payloads do not hold one; otherwise 0.
   const float* scale = nullptr; ///< Scale of the whole segment in device memory, for codecs that compute it before.
   std::size_t head = 0;         ///< Bytes of a payload before its codes.
   bool whole_segment = false;   ///< Means are added to zero, as VectorCodec does, so that -0 becomes 0.
 };
 
-/// What only the device knows of the payload behind a sparsifier's indices; the kernel that collects them writes it.
-struct Behind {
-  std::uint32_t count; ///< Number of elements in the payload.
-  std::uint32_t head;  ///< Bytes before the payload.
+/// The part of a sparse payload that follows the indices, if its length is known on the device alone. The kernel that
+/// collects the indices writes this.
+struct InnerPayload {
+  std::uint32_t count; ///< Number of elements.
+  std::uint32_t head;  ///< Bytes of the sparse payload before this part.
 };
 
-struct CellSegment {
+struct KernelSegment {
   std::size_t first = 0;
   std::size_t count = 0;
-  std::size_t cells_before = 0; ///< Cells of the segments before this one.
+  std::size_t warps_before = 0; ///< Warps that the segments before this one take.
   unsigned char* out = nullptr;
   bool aligned = false; ///< `out`, the job's vectors from `first` on, and its payloads are aligned to 16 bytes.
 };
 
 /// Encodes, or decodes, adds and encodes in one pass.
-struct CellJob {
-  CellFormat format;
+struct EncodeKernelJob {
+  KernelFormat format;
   const float* values = nullptr;
   const float* reference = nullptr; ///< May be null.
   float* residual = nullptr;        ///< May be null.
@@ -62,16 +64,16 @@ struct CellJob {
   StreamKey key;            ///< Private stream.
   std::uint64_t first_element = 0;
   /// May be null. Else it says how many elements the only segment has, and `count` is an upper bound.
-  const Behind* behind = nullptr;
-  std::size_t cells = 0; ///< Cells of all segments.
+  const InnerPayload* inner = nullptr;
+  std::size_t warps = 0; ///< Warps that all segments take.
   unsigned segment_count = 0;
   unsigned payload_count = 0;
-  CellSegment segments[kMaxSegments];
+  KernelSegment segments[kMaxSegments];
   const unsigned char* payloads[kMaxPayloads] = {};
 };
 
-struct DecodeCellJob {
-  CellFormat format;
+struct DecodeKernelJob {
+  KernelFormat format;
   std::size_t count = 0;
   float* out = nullptr;
   Delivery delivery;      ///< set: the payloads' sum replaces what is there.
@@ -79,15 +81,15 @@ struct DecodeCellJob {
   bool from_zero = false; ///< set: the first payload is added to zero.
   bool aligned = false;   ///< `out` and the payloads behind their heads are aligned to 16 bytes.
   /// May be null. Else it says how many elements the only payload has, and `count` is an upper bound.
-  const Behind* behind = nullptr;
+  const InnerPayload* inner = nullptr;
   unsigned payload_count = 0;
   const unsigned char* payloads[kMaxPayloads] = {};
 };
 
 /// Writes head + the bytes of a payload of so many elements + `more` to `length`.
 struct MeasureJob {
-  CellFormat format;
-  const Behind* behind = nullptr;
+  KernelFormat format;
+  const InnerPayload* inner = nullptr;
   std::uint64_t more = 0;
   std::uint64_t* length = nullptr;
 };

@@ -8,20 +8,20 @@
 
 namespace goss::compressors::cuda {
 
-/// The kernels of one codec. `cell` is what CellFormat::cell must be.
-struct CellLaunches {
-  int (*encode)(const CellJob& job, Stream stream) = nullptr;
-  int (*decode)(const DecodeCellJob& job, Stream stream) = nullptr;
+/// The kernels of one codec. `elems_per_warp` is what KernelFormat::elems_per_warp must be.
+struct CodecLaunches {
+  int (*encode)(const EncodeKernelJob& job, Stream stream) = nullptr;
+  int (*decode)(const DecodeKernelJob& job, Stream stream) = nullptr;
   int (*measure)(const MeasureJob& job, Stream stream) = nullptr;
-  std::size_t cell = kRunElems;
+  std::size_t elems_per_warp = kRunElems;
 };
 
-CellLaunches dynamicLaunches(std::size_t block);
-CellLaunches normalLaunches(std::size_t block);
-CellLaunches nvFp4Launches();
-CellLaunches mxLaunches(MxElement element);
-CellLaunches naturalLaunches(bool nearest);
-CellLaunches castLaunches(DType dtype);
+CodecLaunches dynamicLaunches(std::size_t block);
+CodecLaunches normalLaunches(std::size_t block);
+CodecLaunches nvFp4Launches();
+CodecLaunches mxLaunches(MxElement element);
+CodecLaunches naturalLaunches(bool nearest);
+CodecLaunches castLaunches(DType dtype);
 
 } // namespace goss::compressors::cuda
 

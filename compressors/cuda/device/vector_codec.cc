@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compressors/cuda/device/cell_codec.h"
+#include "compressors/cuda/device/block_codec.h"
 #include "compressors/cuda/kernels/scale_jobs.h"
 #include "compressors/cuda/kernels/sparse_jobs.h"
 

@@ -54,7 +54,7 @@ GOSS_DEVICE void eachOfStrip(T* to, const T* a, const T* b, std::size_t count, s
 }
 
 template <typename T>
-struct ReduceCell {
+struct ReduceKernel {
   using Job = ReduceJob;
   static constexpr unsigned kBlocksResident = 4;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return stripsOf<T>(job.count); }
@@ -116,7 +116,7 @@ struct ReduceCell {
 };
 
 template <typename T>
-struct AverageCell {
+struct AverageKernel {
   using Job = AverageJob;
   static constexpr unsigned kBlocksResident = 4;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return stripsOf<T>(job.count); }
@@ -128,43 +128,43 @@ struct AverageCell {
   }
 };
 
-/// Cell<T> of a number's dtype.
-template <template <typename> class Cell, typename Job>
+/// Launches Kernel<T> for the type T of the job's dtype.
+template <template <typename> class Kernel, typename Job>
 int launchOfNumbers(const Job& job, Stream stream) {
   switch (job.dtype) {
     case GOSS_INT8:
-      return launch<Cell<std::int8_t>>(job, 0, stream);
+      return launch<Kernel<std::int8_t>>(job, 0, stream);
     case GOSS_UINT8:
-      return launch<Cell<std::uint8_t>>(job, 0, stream);
+      return launch<Kernel<std::uint8_t>>(job, 0, stream);
     case GOSS_INT32:
-      return launch<Cell<std::int32_t>>(job, 0, stream);
+      return launch<Kernel<std::int32_t>>(job, 0, stream);
     case GOSS_UINT32:
-      return launch<Cell<std::uint32_t>>(job, 0, stream);
+      return launch<Kernel<std::uint32_t>>(job, 0, stream);
     case GOSS_INT64:
-      return launch<Cell<std::int64_t>>(job, 0, stream);
+      return launch<Kernel<std::int64_t>>(job, 0, stream);
     case GOSS_UINT64:
-      return launch<Cell<std::uint64_t>>(job, 0, stream);
+      return launch<Kernel<std::uint64_t>>(job, 0, stream);
     case GOSS_FLOAT16:
-      return launch<Cell<kernels::Float16>>(job, 0, stream);
+      return launch<Kernel<kernels::Float16>>(job, 0, stream);
     case GOSS_BFLOAT16:
-      return launch<Cell<kernels::BFloat16>>(job, 0, stream);
+      return launch<Kernel<kernels::BFloat16>>(job, 0, stream);
     case GOSS_FLOAT8_E4M3:
-      return launch<Cell<kernels::Float8E4M3>>(job, 0, stream);
+      return launch<Kernel<kernels::Float8E4M3>>(job, 0, stream);
     case GOSS_FLOAT8_E5M2:
-      return launch<Cell<kernels::Float8E5M2>>(job, 0, stream);
+      return launch<Kernel<kernels::Float8E5M2>>(job, 0, stream);
     case GOSS_FLOAT64:
-      return launch<Cell<double>>(job, 0, stream);
+      return launch<Kernel<double>>(job, 0, stream);
     default:
-      return launch<Cell<float>>(job, 0, stream);
+      return launch<Kernel<float>>(job, 0, stream);
   }
 }
 
 int launchReduce(const ReduceJob& job, Stream stream) {
-  if (job.dtype == GOSS_BOOL) return launch<ReduceCell<kernels::Bool>>(job, 0, stream);
-  return launchOfNumbers<ReduceCell>(job, stream);
+  if (job.dtype == GOSS_BOOL) return launch<ReduceKernel<kernels::Bool>>(job, 0, stream);
+  return launchOfNumbers<ReduceKernel>(job, stream);
 }
 
-int launchAverage(const AverageJob& job, Stream stream) { return launchOfNumbers<AverageCell>(job, stream); }
+int launchAverage(const AverageJob& job, Stream stream) { return launchOfNumbers<AverageKernel>(job, stream); }
 
 } // namespace goss::compressors::cuda
 

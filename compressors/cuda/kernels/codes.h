@@ -2,8 +2,8 @@
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_CODES_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_CODES_H_
 
-#include "compressors/cuda/kernels/quads.h"
-#include "compressors/cuda/kernels/schemes.h"
+#include "compressors/cuda/kernels/block_scaling.h"
+#include "compressors/cuda/kernels/float4.h"
 
 namespace goss::compressors::cuda {
 
@@ -48,15 +48,15 @@ GOSS_DEVICE void storeCodes(unsigned char* to, const std::uint32_t (&code)[4], s
   }
 }
 
-template <typename Scheme>
-GOSS_DEVICE unsigned bitsOf(const CellFormat& format) {
-  return Scheme::kBits == 0 ? format.block.bits : Scheme::kBits;
+template <typename Scaling>
+GOSS_DEVICE unsigned bitsOf(const KernelFormat& format) {
+  return Scaling::kBits == 0 ? format.block.bits : Scaling::kBits;
 }
 
 /// Binary logarithm of the number of elements that share planes: of a tile or of a block.
-template <typename Scheme>
-GOSS_DEVICE unsigned groupShift(const CellFormat& format) {
-  return Scheme::kPlanes == Planes::ofTiles ? kTileShift : format.block_shift;
+template <typename Scaling>
+GOSS_DEVICE unsigned groupShift(const KernelFormat& format) {
+  return Scaling::kPlanes == Planes::ofTiles ? kTileShift : format.block_shift;
 }
 /// Binary logarithm of the bytes of a whole group's plane.
 GOSS_DEVICE unsigned partShift(unsigned group_shift, unsigned bits) { return group_shift + bits / 2 - 3; }
@@ -73,10 +73,10 @@ GOSS_DEVICE std::uint32_t planeCode(const unsigned char* plane, unsigned padded,
 }
 
 /// The code of an element of a group that may be short.
-template <typename Scheme>
-GOSS_DEVICE std::uint32_t planesCode(const CellFormat& format, const unsigned char* payload, std::size_t total,
+template <typename Scaling>
+GOSS_DEVICE std::uint32_t planesCode(const KernelFormat& format, const unsigned char* payload, std::size_t total,
                                      std::size_t element) {
-  const unsigned bits = bitsOf<Scheme>(format), group = 1u << groupShift<Scheme>(format);
+  const unsigned bits = bitsOf<Scaling>(format), group = 1u << groupShift<Scaling>(format);
   const std::size_t first = element & ~static_cast<std::size_t>(group - 1), left = total - first;
   const unsigned padded = paddedCodes(left < group ? static_cast<unsigned>(left) : group, bits);
   const auto within = static_cast<unsigned>(element - first);
@@ -94,10 +94,10 @@ GOSS_DEVICE std::uint32_t planeWord(const unsigned char* plane, unsigned group_s
   const std::uint32_t word = loadWordBytes(plane + (within & ((1u << part_shift) - 1)));
   return word >> ((within >> part_shift) * bits) & 0x01010101u * ((1u << bits) - 1);
 }
-template <typename Scheme>
-GOSS_DEVICE std::uint32_t planesWord(const CellFormat& format, const unsigned char* payload, std::size_t total,
+template <typename Scaling>
+GOSS_DEVICE std::uint32_t planesWord(const KernelFormat& format, const unsigned char* payload, std::size_t total,
                                      std::size_t element) {
-  const unsigned bits = bitsOf<Scheme>(format), shift = groupShift<Scheme>(format);
+  const unsigned bits = bitsOf<Scaling>(format), shift = groupShift<Scaling>(format);
   const std::size_t first = element >> shift << shift;
   const auto within = static_cast<unsigned>(element - first);
   if (bits == 6) {
@@ -107,28 +107,28 @@ GOSS_DEVICE std::uint32_t planesWord(const CellFormat& format, const unsigned ch
   return planeWord(payload + first * bits / 8, shift, bits, within);
 }
 
-template <typename Scheme>
-inline constexpr unsigned kCodeBytes = Scheme::kBits < 8 ? 1 : Scheme::kBits / 8;
-template <typename Scheme>
-GOSS_DEVICE bool isPacked(const CellFormat& format) {
-  return Scheme::kPlanes != Planes::none && bitsOf<Scheme>(format) != 8;
+template <typename Scaling>
+inline constexpr unsigned kCodeBytes = Scaling::kBits < 8 ? 1 : Scaling::kBits / 8;
+template <typename Scaling>
+GOSS_DEVICE bool isPacked(const KernelFormat& format) {
+  return Scaling::kPlanes != Planes::none && bitsOf<Scaling>(format) != 8;
 }
 
 /// Codes of four elements; those from `count` on are zero. `first` is a multiple of four. kWhole: their group is whole,
 /// and the payload aligned to 16 bytes.
-template <typename Scheme, bool kWhole>
-GOSS_DEVICE FourCodes<kCodeBytes<Scheme>> loadCodes(const CellFormat& format, const unsigned char* payload,
-                                                    std::size_t total, std::size_t first, std::size_t count) {
-  constexpr unsigned kBytes = kCodeBytes<Scheme>;
+template <typename Scaling, bool kWhole>
+GOSS_DEVICE FourCodes<kCodeBytes<Scaling>> loadCodes(const KernelFormat& format, const unsigned char* payload,
+                                                     std::size_t total, std::size_t first, std::size_t count) {
+  constexpr unsigned kBytes = kCodeBytes<Scaling>;
   FourCodes<kBytes> codes = {};
-  if (isPacked<Scheme>(format)) {
-    const unsigned shift = groupShift<Scheme>(format);
+  if (isPacked<Scaling>(format)) {
+    const unsigned shift = groupShift<Scaling>(format);
     if (kWhole || ((first >> shift) + 1) << shift <= total) {
-      codes.word[0] = planesWord<Scheme>(format, payload, total, first);
+      codes.word[0] = planesWord<Scaling>(format, payload, total, first);
       return codes;
     }
     for (unsigned i = 0; i < 4 && i < count; ++i) {
-      codes.put(i, planesCode<Scheme>(format, payload, total, first + i));
+      codes.put(i, planesCode<Scaling>(format, payload, total, first + i));
     }
     return codes;
   }
@@ -148,42 +148,42 @@ GOSS_DEVICE FourCodes<kCodeBytes<Scheme>> loadCodes(const CellFormat& format, co
 }
 
 /// Four elements of a payload, which share a block; those from `count` on are zero. `first` is a multiple of four.
-template <typename Scheme>
-GOSS_DEVICE Quad decodeQuad(const CellFormat& format, const unsigned char* payload, std::size_t total,
-                            std::size_t first, std::size_t count) {
-  const auto codes = loadCodes<Scheme, false>(format, payload, total, first, count);
-  const auto how = Scheme::load(format, payload, total, first >> format.block_shift);
-  Quad quad;
+template <typename Scaling>
+GOSS_DEVICE Float4 decodeFloat4(const KernelFormat& format, const unsigned char* payload, std::size_t total,
+                                std::size_t first, std::size_t count) {
+  const auto codes = loadCodes<Scaling, false>(format, payload, total, first, count);
+  const auto how = Scaling::load(format, payload, total, first >> format.block_shift);
+  Float4 four;
   GOSS_UNROLL
   for (unsigned i = 0; i < 4; ++i) {
-    quad.value[i] = i < count ? Scheme::value(format, codes.code(i), how) : 0.0f;
+    four.value[i] = i < count ? Scaling::value(format, codes.code(i), how) : 0.0f;
   }
-  return quad;
+  return four;
 }
 
 /// Decodes the runs from `first`, this lane's first element, on, where they are whole and aligned (kWhole).
-template <typename Scheme, unsigned kRuns>
-GOSS_DEVICE Quads<kRuns> decodeRuns(const CellFormat& format, const unsigned char* payload, std::size_t total,
-                                    std::size_t first) {
-  FourCodes<kCodeBytes<Scheme>> codes[kRuns];
+template <typename Scaling, unsigned kRuns>
+GOSS_DEVICE Float4Runs<kRuns> decodeRuns(const KernelFormat& format, const unsigned char* payload, std::size_t total,
+                                         std::size_t first) {
+  FourCodes<kCodeBytes<Scaling>> codes[kRuns];
   GOSS_UNROLL
   for (unsigned run = 0; run < kRuns; ++run) {
-    codes[run] = loadCodes<Scheme, true>(format, payload, total, first + run * kRunElems, 4);
+    codes[run] = loadCodes<Scaling, true>(format, payload, total, first + run * kRunElems, 4);
   }
-  typename Scheme::Scale how[kRuns];
+  typename Scaling::Scale how[kRuns];
   GOSS_UNROLL
   for (unsigned run = 0; run < kRuns; ++run) {
-    how[run] = Scheme::load(format, payload, total, (first + run * kRunElems) >> format.block_shift);
+    how[run] = Scaling::load(format, payload, total, (first + run * kRunElems) >> format.block_shift);
   }
-  Quads<kRuns> quads;
+  Float4Runs<kRuns> fours;
   GOSS_UNROLL
   for (unsigned run = 0; run < kRuns; ++run) {
     GOSS_UNROLL
     for (unsigned i = 0; i < 4; ++i) {
-      quads.of[run].value[i] = Scheme::value(format, codes[run].code(i), how[run]);
+      fours.of[run].value[i] = Scaling::value(format, codes[run].code(i), how[run]);
     }
   }
-  return quads;
+  return fours;
 }
 
 /// Some bits of all codes of a group, from shared memory to a plane (as packPlane() does).
@@ -195,8 +195,8 @@ GOSS_DEVICE void packGroup(unsigned char* to, const unsigned char* codes, unsign
     for (unsigned i = lane; i < part; i += kWarpLanes) {
       unsigned byte = 0;
       for (unsigned p = 0; p < parts; ++p) {
-        const unsigned place = p * part + i;
-        const unsigned code = place < count ? codes[place] : 0u;
+        const unsigned position = p * part + i;
+        const unsigned code = position < count ? codes[position] : 0u;
         byte |= ((code >> shift) & mask) << (p * bits);
       }
       to[i] = static_cast<unsigned char>(byte);

@@ -3,7 +3,7 @@
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_DCT_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_DCT_KERNELS_INC_H_
 
-#include "compressors/cuda/kernels/cells.h"
+#include "compressors/cuda/kernels/codec_kernels.h"
 #include "compressors/cuda/kernels/dct_jobs.h"
 #include "compressors/cuda/kernels/launch.h"
 #include "compressors/dct/element.h"
@@ -22,7 +22,7 @@ struct DctShape {
       : chunk(of), lanes(of < kWarpLanes ? of : kWarpLanes), chunks(kDctTogether * (kWarpLanes / lanes)) {}
   GOSS_DEVICE std::size_t elems() const { return chunk * chunks; }
   /// Where element `within` of the warp's chunk `which` lies: four chunks side by side.
-  GOSS_DEVICE std::size_t place(std::size_t which, std::size_t within) const {
+  GOSS_DEVICE std::size_t position(std::size_t which, std::size_t within) const {
     return (which / kDctTogether * chunk + within) * kDctTogether + which % kDctTogether;
   }
 };
@@ -37,7 +37,7 @@ constexpr std::size_t dctWarps(std::size_t count, std::size_t chunk) {
   return (dctChunks(count, chunk) + together - 1) / together;
 }
 
-struct DctBasisCell {
+struct DctBasisKernel {
   using Job = DctBasisJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) {
     return (job.table.chunk * job.table.chunk + kWarpLanes - 1) / kWarpLanes;
@@ -60,11 +60,11 @@ GOSS_DEVICE void dctTransform(const DctShape& shape, const float* in, const floa
   for (std::size_t base = 0; base < shape.chunk; base += shape.lanes) {
     Warp::each([&](unsigned lane) {
       const std::size_t set = lane / shape.lanes, c = base + lane % shape.lanes;
-      const auto* from = reinterpret_cast<const Quad*>(in) + set * shape.chunk;
-      Quad sums = {{0, 0, 0, 0}};
+      const auto* from = reinterpret_cast<const Float4*>(in) + set * shape.chunk;
+      Float4 sums = {{0, 0, 0, 0}};
       for (std::size_t j = 0; j < shape.chunk; ++j) {
         const float row = basis[j * shape.chunk + c];
-        const Quad values = from[j];
+        const Float4 values = from[j];
         GOSS_UNROLL
         for (unsigned k = 0; k < kDctTogether; ++k) {
           sums.value[k] = sums.value[k] + row * values.value[k];
@@ -92,7 +92,7 @@ struct DctPicker {
       GOSS_UNROLL
       for (unsigned i = 0; i < kColumns; ++i) {
         const std::size_t c = i * kWarpLanes + lane;
-        const float value = c < chunk ? coefficients[shape.place(which, c)] : 0.0f;
+        const float value = c < chunk ? coefficients[shape.position(which, c)] : 0.0f;
         magnitudes[lane].of[i] = bitCast<std::uint32_t>(value) & 0x7fffffffu;
       }
     });
@@ -150,7 +150,7 @@ struct DctPicker {
 };
 
 template <unsigned kColumns>
-struct DctEncodeCell {
+struct DctEncodeKernel {
   using Job = DctEncodeJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return dctWarps(job.count, job.chunk); }
   GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char* shared) {
@@ -161,16 +161,16 @@ struct DctEncodeCell {
     Warp::each([&](unsigned lane) {
       for (std::size_t i = lane * 4; i < shape.elems(); i += kRunElems) {
         const std::size_t at = first * job.chunk + i, left = at < job.count ? job.count - at : 0;
-        const Quad quad = left != 0 ? loadQuad(job.values + at, left) : Quad{{0, 0, 0, 0}};
+        const Float4 four = left != 0 ? loadFloat4(job.values + at, left) : Float4{{0, 0, 0, 0}};
         GOSS_UNROLL
         for (unsigned k = 0; k < 4; ++k) {
-          in[shape.place(i / job.chunk, i % job.chunk + k)] = quad.value[k];
+          in[shape.position(i / job.chunk, i % job.chunk + k)] = four.value[k];
         }
       }
     });
     Warp::sync();
     dctTransform(shape, in, job.basis,
-                 [&](std::size_t which, std::size_t c, float sum) { out[shape.place(which, c)] = sum; });
+                 [&](std::size_t which, std::size_t c, float sum) { out[shape.position(which, c)] = sum; });
     Warp::sync();
     for (std::size_t which = 0; which < shape.chunks && first + which < chunks; ++which) {
       writeChunk(job, shape, which, first + which, in, out);
@@ -178,20 +178,21 @@ struct DctEncodeCell {
   }
 
  private:
-  GOSS_DEVICE static void writeChunk(const Job& job, const DctShape& shape, std::size_t which, std::size_t place,
+  GOSS_DEVICE static void writeChunk(const Job& job, const DctShape& shape, std::size_t which, std::size_t position,
                                      const float* in, const float* coefficients) {
     PerLane<std::uint32_t> peak;
     Warp::each([&](unsigned lane) {
       std::uint32_t largest = 0;
       for (std::size_t j = lane; j < job.chunk; j += kWarpLanes) {
-        const std::uint32_t key = peakKey(in[shape.place(which, j)]);
+        const std::uint32_t key = peakKey(in[shape.position(which, j)]);
         largest = key > largest ? key : largest;
       }
       peak[lane] = largest >= kPeakNotFinite ? 1u : 0u;
     });
     const bool finite = Warp::ballot(peak) == 0; // the order of a sum decides which NaN it gives
-    unsigned char* indices = job.payload + place * job.keep;
-    unsigned char* values = job.payload + dctChunks(job.count, job.chunk) * job.keep + place * job.keep * sizeof(float);
+    unsigned char* indices = job.payload + position * job.keep;
+    unsigned char* values =
+        job.payload + dctChunks(job.count, job.chunk) * job.keep + position * job.keep * sizeof(float);
     DctPicker<kColumns> picker;
     picker.chunk = job.chunk;
     picker.keep = finite ? job.keep : 0;
@@ -199,7 +200,7 @@ struct DctEncodeCell {
     if (finite) {
       picker.pick([&](std::size_t c, std::size_t k) {
         indices[k] = static_cast<unsigned char>(c);
-        storeFloatBytes(values + k * sizeof(float), dctStored(coefficients[shape.place(which, c)]));
+        storeFloatBytes(values + k * sizeof(float), dctStored(coefficients[shape.position(which, c)]));
       });
       return;
     }
@@ -213,7 +214,7 @@ struct DctEncodeCell {
 };
 
 /// Decodes payload after payload; for a mean it first adds the coefficients of all payloads.
-struct DctDecodeCell {
+struct DctDecodeKernel {
   using Job = DctDecodeJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return dctWarps(job.count, job.chunk); }
   GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char* shared) {
@@ -255,10 +256,10 @@ struct DctDecodeCell {
                                 std::uint32_t* senders) {
     Warp::each([&](unsigned lane) {
       for (std::size_t i = lane; i < shape.elems(); i += kWarpLanes) {
-        const std::size_t which = i / job.chunk, place = shape.place(which, i % job.chunk);
+        const std::size_t which = i / job.chunk, position = shape.position(which, i % job.chunk);
         const bool continues = !job.first && there(job, first + which);
-        sums[place] = continues ? job.sums[first * job.chunk + i] : 0.0f;
-        senders[place] = continues ? job.senders[first * job.chunk + i] : 0u;
+        sums[position] = continues ? job.sums[first * job.chunk + i] : 0.0f;
+        senders[position] = continues ? job.senders[first * job.chunk + i] : 0u;
       }
     });
     Warp::sync();
@@ -267,12 +268,12 @@ struct DctDecodeCell {
                                  const std::uint32_t* senders) {
     Warp::each([&](unsigned lane) {
       for (std::size_t i = lane; i < shape.elems(); i += kWarpLanes) {
-        const std::size_t which = i / job.chunk, place = shape.place(which, i % job.chunk);
+        const std::size_t which = i / job.chunk, position = shape.position(which, i % job.chunk);
         if (!job.last && there(job, first + which)) {
-          job.sums[first * job.chunk + i] = sums[place];
-          job.senders[first * job.chunk + i] = senders[place];
+          job.sums[first * job.chunk + i] = sums[position];
+          job.senders[first * job.chunk + i] = senders[position];
         }
-        sums[place] = senders[place] == 0 ? 0.0f : sums[place] / static_cast<float>(senders[place]);
+        sums[position] = senders[position] == 0 ? 0.0f : sums[position] / static_cast<float>(senders[position]);
       }
     });
     Warp::sync();
@@ -287,10 +288,10 @@ struct DctDecodeCell {
         if (!there(job, first + which) || payload[entry] >= job.chunk) {
           continue;
         }
-        const std::size_t place = shape.place(which, payload[entry]);
-        sums[place] = sums[place] + loadFloatBytes(payload + chunks * job.keep + entry * sizeof(float));
+        const std::size_t position = shape.position(which, payload[entry]);
+        sums[position] = sums[position] + loadFloatBytes(payload + chunks * job.keep + entry * sizeof(float));
         if (senders != nullptr) {
-          ++senders[place];
+          ++senders[position];
         }
       }
     });
@@ -309,24 +310,24 @@ struct DctDecodeCell {
   }
 };
 
-int launchDctBasis(const DctBasisJob& job, Stream stream) { return launch<DctBasisCell>(job, 0, stream); }
+int launchDctBasis(const DctBasisJob& job, Stream stream) { return launch<DctBasisKernel>(job, 0, stream); }
 
 int launchDctEncode(const DctEncodeJob& job, Stream stream) {
   const std::size_t shared = 2 * dctSharedElems(job.chunk) * sizeof(float);
   switch (job.chunk) {
     case 64:
-      return launch<DctEncodeCell<2>>(job, shared, stream);
+      return launch<DctEncodeKernel<2>>(job, shared, stream);
     case 128:
-      return launch<DctEncodeCell<4>>(job, shared, stream);
+      return launch<DctEncodeKernel<4>>(job, shared, stream);
     case 256:
-      return launch<DctEncodeCell<8>>(job, shared, stream);
+      return launch<DctEncodeKernel<8>>(job, shared, stream);
     default:
-      return launch<DctEncodeCell<1>>(job, shared, stream);
+      return launch<DctEncodeKernel<1>>(job, shared, stream);
   }
 }
 
 int launchDctDecode(const DctDecodeJob& job, Stream stream) {
-  return launch<DctDecodeCell>(job, 2 * dctSharedElems(job.chunk) * sizeof(float), stream);
+  return launch<DctDecodeKernel>(job, 2 * dctSharedElems(job.chunk) * sizeof(float), stream);
 }
 
 } // namespace goss::compressors::cuda

@@ -4,7 +4,7 @@
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_FACTOR_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_FACTOR_KERNELS_INC_H_
 
-#include "compressors/cuda/kernels/cells.h"
+#include "compressors/cuda/kernels/codec_kernels.h"
 #include "compressors/cuda/kernels/factor_jobs.h"
 #include "compressors/cuda/kernels/launch.h"
 #include "compressors/powersgd/element.h"
@@ -17,7 +17,7 @@ inline constexpr std::size_t kTileSide = kWarpLanes + 1;
 
 constexpr std::size_t inWarps(std::size_t count) { return (count + kWarpLanes - 1) / kWarpLanes; }
 
-struct DrawClearCell {
+struct DrawClearKernel {
   using Job = DrawJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
@@ -30,20 +30,20 @@ struct DrawClearCell {
 };
 
 /// Flags: 1, something is not zero; 2, something is not finite.
-struct DrawCheckCell {
+struct DrawCheckKernel {
   using Job = DrawJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+  GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
     PerLane<std::uint32_t> flags;
     Warp::each([&](unsigned lane) {
-      const std::size_t first = cell * kRunElems + lane * 4;
+      const std::size_t first = warp * kRunElems + lane * 4;
       std::uint32_t found = 0;
       if (first < job.count) {
-        const Quad quad = loadQuad(job.factor + first, job.count - first);
+        const Float4 four = loadFloat4(job.factor + first, job.count - first);
         GOSS_UNROLL
         for (unsigned i = 0; i < 4; ++i) {
-          found |= quad.value[i] != 0.0f ? 1u : 0u;
-          found |= (bitCast<std::uint32_t>(quad.value[i]) & kFloatInfinity) == kFloatInfinity ? 2u : 0u;
+          found |= four.value[i] != 0.0f ? 1u : 0u;
+          found |= (bitCast<std::uint32_t>(four.value[i]) & kFloatInfinity) == kFloatInfinity ? 2u : 0u;
         }
       }
       flags[lane] = found;
@@ -57,7 +57,7 @@ struct DrawCheckCell {
   }
 };
 
-struct DrawCell {
+struct DrawKernel {
   using Job = DrawJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return inWarps(job.count); }
   GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
@@ -74,7 +74,7 @@ struct DrawCell {
 };
 
 /// Computes the sums of one slab.
-struct TimesCell {
+struct TimesKernel {
   using Job = TimesJob;
   struct Sums {
     float of[kFactorGroup];
@@ -155,7 +155,7 @@ struct TimesCell {
 };
 
 /// Adds the slabs, in order.
-struct SlabsCell {
+struct SlabsKernel {
   using Job = TimesJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return inWarps(timesSize(job.shape, job.transposed)); }
   GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
@@ -174,7 +174,7 @@ struct SlabsCell {
 };
 
 /// Gram-Schmidt by one warp: each lane has every 32nd row, in the order of the CPU's sums.
-struct OrthonormalizeCell {
+struct OrthonormalizeKernel {
   using Job = OrthonormalizeJob;
   static_assert(kFactorLanes == kWarpLanes);
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
@@ -223,7 +223,7 @@ struct OrthonormalizeCell {
   }
 };
 
-struct ProductCell {
+struct ProductKernel {
   using Job = ProductJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return job.shape.rows * inWarps(job.shape.columns); }
   GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
@@ -256,19 +256,19 @@ struct ProductCell {
 };
 
 int launchDraw(const DrawJob& job, Stream stream) {
-  int code = launch<DrawClearCell>(job, 0, stream);
-  code = code != 0 ? code : launch<DrawCheckCell>(job, 0, stream);
-  return code != 0 ? code : launch<DrawCell>(job, 0, stream);
+  int code = launch<DrawClearKernel>(job, 0, stream);
+  code = code != 0 ? code : launch<DrawCheckKernel>(job, 0, stream);
+  return code != 0 ? code : launch<DrawKernel>(job, 0, stream);
 }
 int launchTimes(const TimesJob& job, Stream stream) {
   const std::size_t tile = job.transposed ? 0 : kWarpLanes * kTileSide * sizeof(float);
-  const int code = launch<TimesCell>(job, tile, stream);
-  return code != 0 ? code : launch<SlabsCell>(job, 0, stream);
+  const int code = launch<TimesKernel>(job, tile, stream);
+  return code != 0 ? code : launch<SlabsKernel>(job, 0, stream);
 }
 int launchOrthonormalize(const OrthonormalizeJob& job, Stream stream) {
-  return launch<OrthonormalizeCell>(job, 0, stream);
+  return launch<OrthonormalizeKernel>(job, 0, stream);
 }
-int launchProduct(const ProductJob& job, Stream stream) { return launch<ProductCell>(job, 0, stream); }
+int launchProduct(const ProductJob& job, Stream stream) { return launch<ProductKernel>(job, 0, stream); }
 
 } // namespace goss::compressors::cuda
 

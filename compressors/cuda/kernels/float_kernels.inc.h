@@ -3,58 +3,58 @@
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_FLOAT_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_FLOAT_KERNELS_INC_H_
 
-#include "compressors/cuda/kernels/cell_launches.h"
+#include "compressors/cuda/kernels/codec_launches.h"
 
 namespace goss::compressors::cuda {
 
 /// Runs that a warp of a codec without scales loads at a time, to have enough loads in flight.
 inline constexpr unsigned kPlainRuns = 4;
 
-template <typename Scheme>
-CellLaunches plainLaunches() {
-  return cellLaunches<Scheme, kPlainRuns>();
+template <typename Scaling>
+CodecLaunches plainLaunches() {
+  return codecLaunches<Scaling, kPlainRuns>();
 }
 
-CellLaunches dynamicLaunches(std::size_t block) { return blockLaunches<Dynamic>(block); }
+CodecLaunches dynamicLaunches(std::size_t block) { return blockLaunches<Dynamic>(block); }
 
-CellLaunches normalLaunches(std::size_t block) {
+CodecLaunches normalLaunches(std::size_t block) {
   switch (block) {
     case 256:
-      return cellLaunches<Normal, 2>(kTileElems);
+      return codecLaunches<Normal, 2>(kTileElems);
     case 512:
-      return cellLaunches<Normal, 4>(kTileElems);
+      return codecLaunches<Normal, 4>(kTileElems);
     default:
-      return cellLaunches<Normal, 1>(kTileElems);
+      return codecLaunches<Normal, 1>(kTileElems);
   }
 }
 
-CellLaunches nvFp4Launches() {
+CodecLaunches nvFp4Launches() {
   // Units hold whole blocks of 16; the tile is read twice, first for its peak.
   return {launchEncode<NvFp4, 1, 1, 2>, launchDecode<NvFp4>, launchMeasure<NvFp4>, kTileElems};
 }
 
-CellLaunches mxLaunches(MxElement element) {
+CodecLaunches mxLaunches(MxElement element) {
   switch (element) {
     case MxElement::e4m3:
-      return cellLaunches<Mx<MxE4M3>, 1>();
+      return codecLaunches<Mx<MxE4M3>, 1>();
     case MxElement::e2m1:
-      return cellLaunches<Mx<MxE2M1>, 1>(kTileElems);
+      return codecLaunches<Mx<MxE2M1>, 1>(kTileElems);
     case MxElement::e2m3:
-      return cellLaunches<Mx<MxE2M3>, 1>(kTileElems);
+      return codecLaunches<Mx<MxE2M3>, 1>(kTileElems);
     case MxElement::e3m2:
-      return cellLaunches<Mx<MxE3M2>, 1>(kTileElems);
+      return codecLaunches<Mx<MxE3M2>, 1>(kTileElems);
     case MxElement::int8:
-      return cellLaunches<Mx<MxInt8>, 1>();
+      return codecLaunches<Mx<MxInt8>, 1>();
     default:
-      return cellLaunches<Mx<MxE3M0>, 1>(kTileElems);
+      return codecLaunches<Mx<MxE3M0>, 1>(kTileElems);
   }
 }
 
-CellLaunches naturalLaunches(bool nearest) {
+CodecLaunches naturalLaunches(bool nearest) {
   return nearest ? plainLaunches<Natural<true>>() : plainLaunches<Natural<false>>();
 }
 
-CellLaunches castLaunches(DType dtype) {
+CodecLaunches castLaunches(DType dtype) {
   switch (dtype) {
     case GOSS_FLOAT16:
       return plainLaunches<Cast<kernels::Float16>>();

@@ -9,7 +9,7 @@
 
 namespace goss::compressors::cuda {
 
-struct HadamardCell {
+struct HadamardKernel {
   using Job = HadamardJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + job.chunk - 1) / job.chunk; }
   GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char* shared) {
@@ -71,7 +71,7 @@ struct HadamardCell {
 };
 
 int launchHadamard(const HadamardJob& job, Stream stream) {
-  return launch<HadamardCell>(job, job.chunk * sizeof(float), stream);
+  return launch<HadamardKernel>(job, job.chunk * sizeof(float), stream);
 }
 
 } // namespace goss::compressors::cuda

@@ -3,11 +3,11 @@
 #define GOSS_COMPRESSORS_CUDA_KERNELS_NEAREST_KERNELS_INC_H_
 
 #include "compressors/cuda/device/integer_launches.h"
-#include "compressors/cuda/kernels/cell_launches.h"
+#include "compressors/cuda/kernels/codec_launches.h"
 
 namespace goss::compressors::cuda {
 
-CellLaunches nearestIntegers(BlockScheme scheme, std::size_t block) {
+CodecLaunches nearestIntegers(BlockScheme scheme, std::size_t block) {
   return scheme == BlockScheme::minmax ? blockLaunches<BlockInteger<BlockScheme::minmax>>(block)
                                        : blockLaunches<BlockInteger<BlockScheme::peak>>(block);
 }

@@ -3,7 +3,7 @@
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_PICK_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_PICK_KERNELS_INC_H_
 
-#include "compressors/cuda/kernels/cells.h"
+#include "compressors/cuda/kernels/codec_kernels.h"
 #include "compressors/cuda/kernels/launch.h"
 #include "compressors/cuda/kernels/shortlist.h"
 #include "compressors/cuda/kernels/sparse_jobs.h"
@@ -14,7 +14,7 @@ namespace goss::compressors::cuda {
 
 GOSS_DEVICE std::uint32_t digitShift(int digit) { return digit == 0 ? 20u : digit == 1 ? 9u : 0u; }
 
-struct BeginCell {
+struct BeginKernel {
   using Job = BeginJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
@@ -33,15 +33,15 @@ GOSS_DEVICE bool isNeedless(const PickJob& job) { return job.unless_settled && j
 
 /// Counts one digit of the magnitudes whose upper bits are known, in shared memory first: of the vector, of every
 /// stride-th element, of groups evenly apart, or of the candidates.
-struct HistogramCell {
+struct HistogramKernel {
   using Job = PickJob;
   static constexpr std::size_t kElems = 8 * kPickElems;
   static constexpr std::size_t kGroupsOfWarp = 64;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) {
     return job.groups != 0 ? (job.groups + kGroupsOfWarp - 1) / kGroupsOfWarp : (job.count + kElems - 1) / kElems;
   }
-  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char* shared) {
-    const Part part = partOf(job, cell);
+  GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char* shared) {
+    const Part part = partOf(job, warp);
     if (part.first >= part.end || isNeedless(job)) {
       return;
     }
@@ -80,7 +80,7 @@ struct HistogramCell {
     std::size_t first, end, stride;
     bool listed;
   };
-  GOSS_DEVICE static Part partOf(const Job& job, std::size_t cell) {
+  GOSS_DEVICE static Part partOf(const Job& job, std::size_t warp) {
     std::size_t count = job.groups, some = kGroupsOfWarp, stride = 1;
     const std::uint32_t listed = count != 0 ? 0u : listedIn(job.list, *job.state);
     if (listed != 0) { // candidates are spread evenly over as many warps as the vector would take
@@ -92,16 +92,16 @@ struct HistogramCell {
       count = (job.count + stride - 1) / stride;
       some = kElems;
     }
-    const std::size_t first = cell * some;
+    const std::size_t first = warp * some;
     return {first, count < first + some ? count : first + some, stride, listed != 0};
   }
   template <typename Use>
   GOSS_DEVICE static void eachValue(const Job& job, const Part& part, unsigned lane, Use use) {
-    const auto each_of = [&](const Quad& quad, std::size_t, std::size_t some) {
+    const auto each_of = [&](const Float4& four, std::size_t, std::size_t some) {
       GOSS_UNROLL
       for (unsigned k = 0; k < 4; ++k) {
         if (k < some) {
-          use(quad.value[k]);
+          use(four.value[k]);
         }
       }
     };
@@ -111,7 +111,7 @@ struct HistogramCell {
       for (unsigned i = 0; i < kGroupsOfWarp / 8; ++i) {
         const std::size_t group = part.first + 8 * i + lane / 4;
         if (group < part.end) {
-          each_of(loadQuad(job.values + group * job.apart + lane % 4 * 4, 4), 0, 4);
+          each_of(loadFloat4(job.values + group * job.apart + lane % 4 * 4, 4), 0, 4);
         }
       }
     } else if (part.listed) {
@@ -123,14 +123,14 @@ struct HistogramCell {
         use(job.values[i * part.stride]);
       }
     } else {
-      eachQuad(job.values, part.first, part.end, lane, each_of);
+      eachFloat4(job.values, part.first, part.end, lane, each_of);
     }
   }
 };
 
 /// Lists a chunk's candidates. The kernel first counts them, so that they lie side by side, and then reads the chunk
 /// again from the cache.
-struct ListCell {
+struct ListKernel {
   using Job = ListJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
@@ -140,10 +140,10 @@ struct ListCell {
     PerLane<std::uint32_t> reached;
     Warp::each([&](unsigned lane) {
       std::uint32_t sum = 0;
-      eachQuad(job.values, first, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
+      eachFloat4(job.values, first, end, lane, [&](const Float4& four, std::size_t, std::size_t some) {
         GOSS_UNROLL
         for (unsigned k = 0; k < 4; ++k) {
-          sum += k < some && magnitudeBits(quad.value[k]) >= threshold ? 1u : 0u;
+          sum += k < some && magnitudeBits(four.value[k]) >= threshold ? 1u : 0u;
         }
       });
       reached[lane] = sum;
@@ -155,7 +155,7 @@ struct ListCell {
       if (lane == 0) {
         // Candidates beyond the end of the list are counted but not listed.
         const unsigned long long before = all == 0 ? 0 : atomicAdd64(&job.state->reached, all);
-        if (before + all <= job.list.room) {
+        if (before + all <= job.list.capacity) {
           own[lane] = {static_cast<std::uint32_t>(before), all};
         }
         job.list.chunks[chunk] = own[lane];
@@ -168,41 +168,42 @@ struct ListCell {
   }
 
  private:
-  GOSS_DEVICE static void list(const Job& job, CellPlace chunk, std::uint32_t threshold, std::uint32_t done) {
+  GOSS_DEVICE static void list(const Job& job, WarpRange chunk, std::uint32_t threshold, std::uint32_t done) {
     for (std::size_t at = chunk.first; at < chunk.end; at += kRunElems) {
-      PerLane<Quad> quads;
+      PerLane<Float4> fours;
       PerLane<std::uint32_t> before;
       Warp::each([&](unsigned lane) {
-        const std::size_t place = at + lane * 4;
-        quads[lane] = place < chunk.end ? loadQuad(job.values + place, chunk.end - place) : Quad{{0, 0, 0, 0}};
+        const std::size_t position = at + lane * 4;
+        fours[lane] =
+            position < chunk.end ? loadFloat4(job.values + position, chunk.end - position) : Float4{{0, 0, 0, 0}};
         before[lane] = 0;
         GOSS_UNROLL
         for (unsigned k = 0; k < 4; ++k) {
-          before[lane] += lists(quads[lane], k, place, chunk.end, threshold) ? 1u : 0u;
+          before[lane] += lists(fours[lane], k, position, chunk.end, threshold) ? 1u : 0u;
         }
       });
       const std::uint32_t all = Warp::countBefore(before);
       Warp::each([&](unsigned lane) {
-        const std::size_t place = at + lane * 4;
+        const std::size_t position = at + lane * 4;
         std::uint32_t to = done + before[lane];
         GOSS_UNROLL
         for (unsigned k = 0; k < 4; ++k) {
-          if (lists(quads[lane], k, place, chunk.end, threshold)) {
-            job.list.listed[to++] = {static_cast<std::uint32_t>(place + k), quads[lane].value[k]};
+          if (lists(fours[lane], k, position, chunk.end, threshold)) {
+            job.list.listed[to++] = {static_cast<std::uint32_t>(position + k), fours[lane].value[k]};
           }
         }
       });
       done += all;
     }
   }
-  GOSS_DEVICE static bool lists(const Quad& quad, unsigned k, std::size_t place, std::size_t end,
+  GOSS_DEVICE static bool lists(const Float4& four, unsigned k, std::size_t position, std::size_t end,
                                 std::uint32_t threshold) {
-    return place + k < end && magnitudeBits(quad.value[k]) >= threshold;
+    return position + k < end && magnitudeBits(four.value[k]) >= threshold;
   }
 };
 
 /// Finds the bucket of the wanted magnitude, and clears the histogram for the next digit.
-struct BucketCell {
+struct BucketKernel {
   using Job = PickJob;
   static constexpr std::uint32_t kShare = kPickBuckets / kWarpLanes;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
@@ -246,11 +247,11 @@ struct BucketCell {
 };
 
 /// Counts the magnitudes that reach the threshold, or those that are not finite.
-struct SampleCountCell {
+struct SampleCountKernel {
   using Job = SampleJob;
   static constexpr std::size_t kElems = 8 * kPickElems;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kElems - 1) / kElems; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+  GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
     const bool overflows = job.step == SampleStep::findOverflows;
     if (!overflows && job.state->settled != 0) {
       return;
@@ -259,11 +260,11 @@ struct SampleCountCell {
     PerLane<std::uint32_t> reached;
     Warp::each([&](unsigned lane) {
       std::uint32_t sum = 0;
-      const std::size_t end = job.count < (cell + 1) * kElems ? job.count : (cell + 1) * kElems;
-      eachQuad(job.values, cell * kElems, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
+      const std::size_t end = job.count < (warp + 1) * kElems ? job.count : (warp + 1) * kElems;
+      eachFloat4(job.values, warp * kElems, end, lane, [&](const Float4& four, std::size_t, std::size_t some) {
         GOSS_UNROLL
         for (unsigned k = 0; k < 4; ++k) {
-          sum += k < some && magnitudeBits(quad.value[k]) >= least ? 1u : 0u;
+          sum += k < some && magnitudeBits(four.value[k]) >= least ? 1u : 0u;
         }
       });
       reached[lane] = sum;
@@ -278,7 +279,7 @@ struct SampleCountCell {
 };
 
 /// Adapts the search to the count.
-struct SampleStepCell {
+struct SampleStepKernel {
   using Job = SampleJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
@@ -318,16 +319,16 @@ struct SampleStepCell {
   }
 };
 
-int launchBegin(const BeginJob& job, Stream stream) { return launch<BeginCell>(job, 0, stream); }
+int launchBegin(const BeginJob& job, Stream stream) { return launch<BeginKernel>(job, 0, stream); }
 int launchSample(const SampleJob& job, Stream stream) {
   const bool counts = job.step == SampleStep::findOverflows || job.step == SampleStep::count;
-  return counts ? launch<SampleCountCell>(job, 0, stream) : launch<SampleStepCell>(job, 0, stream);
+  return counts ? launch<SampleCountKernel>(job, 0, stream) : launch<SampleStepKernel>(job, 0, stream);
 }
 int launchPick(const PickJob& job, Stream stream) {
-  const int code = launch<HistogramCell>(job, kPickBuckets * sizeof(std::uint32_t), stream);
-  return code != 0 ? code : launch<BucketCell>(job, 0, stream);
+  const int code = launch<HistogramKernel>(job, kPickBuckets * sizeof(std::uint32_t), stream);
+  return code != 0 ? code : launch<BucketKernel>(job, 0, stream);
 }
-int launchList(const ListJob& job, Stream stream) { return launch<ListCell>(job, 0, stream); }
+int launchList(const ListJob& job, Stream stream) { return launch<ListKernel>(job, 0, stream); }
 
 } // namespace goss::compressors::cuda
 

@@ -1,4 +1,4 @@
-/// Jobs of the kernels that run before a cell kernel, where a codec has one scale for the whole segment.
+/// Jobs of the kernels that compute the scale of a whole segment, which run before the kernel that encodes it.
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SCALE_JOBS_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_SCALE_JOBS_H_
 
@@ -57,7 +57,7 @@ struct ScaleJob {
   float clip = 0;        ///< ternary: deviations.
   bool feedback = false; ///< The encode has error feedback.
   double least_gain = 1; ///< ternary, with feedback: leastTernaryGain().
-  /// Device memory from which the cell kernel reads the scale, and the scale as it is stored.
+  /// Device memory from which the encode kernel reads the scale, and the scale as it is stored.
   float* scale = nullptr;
   unsigned char* stored = nullptr; ///< Where the payload stores the scale.
 };
@@ -65,9 +65,9 @@ struct ScaleJob {
 int launchPrepare(const PrepareJob& job, Stream stream);
 int launchSums(const SumJob& job, Stream stream);
 int launchScale(const ScaleJob& job, Stream stream);
-CellLaunches signLaunches();
+CodecLaunches signLaunches();
 /// Kernels for ternary words of 2, 4 or 8 bits.
-CellLaunches ternaryLaunches(unsigned bits);
+CodecLaunches ternaryLaunches(unsigned bits);
 
 } // namespace goss::compressors::cuda
 

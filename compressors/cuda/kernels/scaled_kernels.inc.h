@@ -3,7 +3,7 @@
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SCALED_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_SCALED_KERNELS_INC_H_
 
-#include "compressors/cuda/kernels/cell_launches.h"
+#include "compressors/cuda/kernels/codec_launches.h"
 #include "compressors/cuda/kernels/scale_jobs.h"
 #include "compressors/cuda/kernels/totals.h"
 #include "compressors/sign/element.h"
@@ -11,47 +11,47 @@
 
 namespace goss::compressors::cuda {
 
-struct PrepareCell {
+struct PrepareKernel {
   using Job = PrepareJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+  GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
     Warp::each([&](unsigned lane) {
-      const std::size_t first = cell * kRunElems + lane * 4;
+      const std::size_t first = warp * kRunElems + lane * 4;
       if (first >= job.count) {
         return;
       }
       const std::size_t count = job.count - first;
-      Quad quad = loadQuad(job.values + first, count);
-      Quad reference = {{0, 0, 0, 0}}, residual = {{0, 0, 0, 0}};
+      Float4 four = loadFloat4(job.values + first, count);
+      Float4 reference = {{0, 0, 0, 0}}, residual = {{0, 0, 0, 0}};
       if (job.reference != nullptr) {
-        reference = loadQuad(job.reference + first, count);
+        reference = loadFloat4(job.reference + first, count);
       }
       if (job.residual != nullptr) {
-        residual = loadQuad(job.residual + first, count);
+        residual = loadFloat4(job.residual + first, count);
       }
       GOSS_UNROLL
       for (unsigned i = 0; i < 4; ++i) {
-        float value = quad.value[i] * job.factor;
+        float value = four.value[i] * job.factor;
         value = job.reference != nullptr ? value - reference.value[i] : value;
         value = job.residual != nullptr ? value + job.decay * residual.value[i] : value;
-        quad.value[i] = kernels::canonical(value); // sparsifiers compare bits, and a GPU's NaNs have larger ones
+        four.value[i] = kernels::canonical(value); // sparsifiers compare bits, and a GPU's NaNs have larger ones
       }
-      storeQuad(job.to + first, quad, count);
+      storeFloat4(job.to + first, four, count);
     });
   }
 };
 
 /// Each warp sums two chunks: lane l takes every sixteenth element of chunk l / 16 (sumInLanes() in
 /// common/loops.inc.h).
-struct SumCell {
+struct SumKernel {
   using Job = SumJob;
   static constexpr unsigned kSumLanes = 16, kSumLoads = 16;
   static_assert(kSumElems % (kSumLanes * kSumLoads) == 0);
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (sumChunks(job.count) + 1) / 2; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+  GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
     PerLane<ChunkSums> sums;
     Warp::each([&](unsigned lane) {
-      const std::size_t first = (2 * cell + lane / kSumLanes) * kSumElems;
+      const std::size_t first = (2 * warp + lane / kSumLanes) * kSumElems;
       ChunkSums own = {0, 0, 0, 0};
       std::size_t i = first + lane % kSumLanes;
       for (; first + kSumElems <= job.count && i < first + kSumElems; i += kSumLoads * kSumLanes) {
@@ -84,7 +84,7 @@ struct SumCell {
       });
     }
     Warp::each([&](unsigned lane) {
-      const std::size_t chunk = 2 * cell + lane / kSumLanes;
+      const std::size_t chunk = 2 * warp + lane / kSumLanes;
       if (lane % kSumLanes == 0 && chunk < sumChunks(job.count)) {
         job.chunks[chunk] = sums[lane];
       }
@@ -102,7 +102,7 @@ struct SumCell {
 };
 
 /// A warp adds the chunks of a group, in order (VectorCodec::sumOver()).
-struct GroupCell {
+struct GroupKernel {
   using Job = SumJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return sumGroups(job.count); }
   GOSS_DEVICE static void run(const Job& job, std::size_t group, unsigned char*) {
@@ -167,7 +167,7 @@ GOSS_DEVICE float storedScale(const ScaleJob& job, const GroupSums& totals, floa
   return roundTo16Bits(scale * ternaryGain(totals.squares, totals.magnitudes, peak, job.least_gain));
 }
 
-struct ScaleCell {
+struct ScaleKernel {
   using Job = ScaleJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
@@ -184,16 +184,16 @@ struct ScaleCell {
   }
 };
 
-int launchPrepare(const PrepareJob& job, Stream stream) { return launch<PrepareCell>(job, 0, stream); }
+int launchPrepare(const PrepareJob& job, Stream stream) { return launch<PrepareKernel>(job, 0, stream); }
 int launchSums(const SumJob& job, Stream stream) {
-  const int code = launch<SumCell>(job, 0, stream);
-  return code != 0 ? code : launch<GroupCell>(job, 0, stream);
+  const int code = launch<SumKernel>(job, 0, stream);
+  return code != 0 ? code : launch<GroupKernel>(job, 0, stream);
 }
-int launchScale(const ScaleJob& job, Stream stream) { return launch<ScaleCell>(job, 0, stream); }
+int launchScale(const ScaleJob& job, Stream stream) { return launch<ScaleKernel>(job, 0, stream); }
 
-CellLaunches signLaunches() { return segmentLaunches<Sign, 1>(kTileElems); }
+CodecLaunches signLaunches() { return segmentLaunches<Sign, 1>(kTileElems); }
 
-CellLaunches ternaryLaunches(unsigned bits) {
+CodecLaunches ternaryLaunches(unsigned bits) {
   switch (bits) {
     case 2:
       return segmentLaunches<Ternary<2>, 1>(kTileElems);

@@ -16,7 +16,7 @@ struct RangeState {
   std::uint32_t low, high; ///< Order keys as unsigned numbers; the low one complemented.
   std::uint32_t peak;      ///< peakKey().
   std::uint32_t unused;
-  float scale[4]; ///< What the cell kernel reads: MinMax::Scale.
+  float scale[4]; ///< What the encode kernel reads: MinMax::Scale.
 };
 
 struct RangeJob {
@@ -27,7 +27,7 @@ struct RangeJob {
 };
 
 /// One bucket of a codebook. Distances to the level are added as two sums, of their low and their high halves
-/// (UniformCountCell).
+/// (UniformCountKernel).
 struct UniformBucket {
   unsigned long long low, high, members;
 };
@@ -48,11 +48,11 @@ struct UniformJob {
 /// Finds the range, and writes the head and the zeros behind the codes.
 int launchRange(const RangeJob& job, Stream stream);
 /// Kernels that encode the codes; the head lies before them.
-CellLaunches minMaxLaunches();
+CodecLaunches minMaxLaunches();
 /// Encodes. The caller has computed the sums.
 int launchUniform(const UniformJob& job, Stream stream);
 /// Kernels that only decode.
-CellLaunches codebookLaunches();
+CodecLaunches codebookLaunches();
 
 } // namespace goss::compressors::cuda
 

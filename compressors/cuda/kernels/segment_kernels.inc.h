@@ -2,7 +2,7 @@
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SEGMENT_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_SEGMENT_KERNELS_INC_H_
 
-#include "compressors/cuda/kernels/cell_launches.h"
+#include "compressors/cuda/kernels/codec_launches.h"
 #include "compressors/cuda/kernels/segment_jobs.h"
 #include "compressors/cuda/kernels/totals.h"
 
@@ -12,7 +12,7 @@ inline constexpr std::size_t kStretchElems = 32768; ///< Elements that one warp 
 
 constexpr std::size_t stretches(std::size_t count) { return (count + kStretchElems - 1) / kStretchElems; }
 
-struct RangeClearCell {
+struct RangeClearKernel {
   using Job = RangeJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
@@ -24,7 +24,7 @@ struct RangeClearCell {
   }
 };
 
-struct RangeCell {
+struct RangeKernel {
   using Job = RangeJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return stretches(job.count); }
   GOSS_DEVICE static void run(const Job& job, std::size_t stretch, unsigned char*) {
@@ -33,11 +33,11 @@ struct RangeCell {
       std::uint32_t least = 0, most = 0, largest = 0;
       const std::size_t first = stretch * kStretchElems;
       const std::size_t end = job.count < first + kStretchElems ? job.count : first + kStretchElems;
-      eachQuad(job.values, first, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
+      eachFloat4(job.values, first, end, lane, [&](const Float4& four, std::size_t, std::size_t some) {
         GOSS_UNROLL
         for (unsigned k = 0; k < 4; ++k) {
-          const auto order = static_cast<std::uint32_t>(kernels::orderKey(bitCast<std::int32_t>(quad.value[k])));
-          const std::uint32_t key = order ^ 0x80000000u, magnitude = peakKey(quad.value[k]);
+          const auto order = static_cast<std::uint32_t>(kernels::orderKey(bitCast<std::int32_t>(four.value[k])));
+          const std::uint32_t key = order ^ 0x80000000u, magnitude = peakKey(four.value[k]);
           const bool there = k < some;
           least = there && ~key > least ? ~key : least;
           most = there && key > most ? key : most;
@@ -65,7 +65,7 @@ GOSS_DEVICE float ofOrder(std::uint32_t key) {
   return bitCast<float>(kernels::orderKey(static_cast<std::int32_t>(key ^ 0x80000000u)));
 }
 
-struct RangeHeadCell {
+struct RangeHeadKernel {
   using Job = RangeJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
@@ -89,7 +89,7 @@ struct RangeHeadCell {
 };
 
 /// Computes the scale and clears the codebook.
-struct UniformScaleCell {
+struct UniformScaleKernel {
   using Job = UniformJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
@@ -110,7 +110,7 @@ struct UniformScaleCell {
 
 /// Writes codes and counts them, in shared memory first. A distance to a level is added as its low half and, where it
 /// is more than half a step, its high half, so that sums of a stretch fit 32 bits.
-struct UniformCountCell {
+struct UniformCountKernel {
   using Job = UniformJob;
   struct Counters {
     std::uint32_t low[kUniformBuckets], high[kUniformBuckets], members[kUniformBuckets];
@@ -129,13 +129,13 @@ struct UniformCountCell {
     Warp::each([&](unsigned lane) {
       const std::size_t first = stretch * kStretchElems;
       const std::size_t end = job.sums.count < first + kStretchElems ? job.sums.count : first + kStretchElems;
-      eachQuad(job.sums.values, first, end, lane, [&](const Quad& quad, std::size_t at, std::size_t some) {
+      eachFloat4(job.sums.values, first, end, lane, [&](const Float4& four, std::size_t at, std::size_t some) {
         std::uint32_t code[4];
         GOSS_UNROLL
         for (unsigned k = 0; k < 4; ++k) {
           code[k] = 128;
           if (finite && k < some) {
-            const UniformCode uniform = uniformCode(quad.value[k], inverse);
+            const UniformCode uniform = uniformCode(four.value[k], inverse);
             code[k] = uniform.code;
             count(*counters, uniform);
           }
@@ -169,7 +169,7 @@ struct UniformCountCell {
   }
 };
 
-struct UniformTableCell {
+struct UniformTableKernel {
   using Job = UniformJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
@@ -187,18 +187,18 @@ struct UniformTableCell {
 };
 
 int launchRange(const RangeJob& job, Stream stream) {
-  int code = launch<RangeClearCell>(job, 0, stream);
-  code = code != 0 ? code : launch<RangeCell>(job, 0, stream);
-  return code != 0 ? code : launch<RangeHeadCell>(job, 0, stream);
+  int code = launch<RangeClearKernel>(job, 0, stream);
+  code = code != 0 ? code : launch<RangeKernel>(job, 0, stream);
+  return code != 0 ? code : launch<RangeHeadKernel>(job, 0, stream);
 }
-CellLaunches minMaxLaunches() { return segmentLaunches<MinMax, 4>(); }
+CodecLaunches minMaxLaunches() { return segmentLaunches<MinMax, 4>(); }
 
 int launchUniform(const UniformJob& job, Stream stream) {
-  int code = launch<UniformScaleCell>(job, 0, stream);
-  code = code != 0 ? code : launch<UniformCountCell>(job, sizeof(UniformCountCell::Counters), stream);
-  return code != 0 ? code : launch<UniformTableCell>(job, 0, stream);
+  int code = launch<UniformScaleKernel>(job, 0, stream);
+  code = code != 0 ? code : launch<UniformCountKernel>(job, sizeof(UniformCountKernel::Counters), stream);
+  return code != 0 ? code : launch<UniformTableKernel>(job, 0, stream);
 }
-CellLaunches codebookLaunches() { return {nullptr, launchDecode<Codebook>, nullptr, kRunElems}; }
+CodecLaunches codebookLaunches() { return {nullptr, launchDecode<Codebook>, nullptr, kRunElems}; }
 
 } // namespace goss::compressors::cuda
 

@@ -9,7 +9,7 @@ namespace goss::compressors::cuda {
 
 /// Number of candidates; 0 where the short list is not used: then kernels read the vector.
 GOSS_DEVICE std::uint32_t listedIn(const Shortlist& list, const PickState& state) {
-  const bool counts = list.listed != nullptr && state.reached >= state.limit && state.reached <= list.room;
+  const bool counts = list.listed != nullptr && state.reached >= state.limit && state.reached <= list.capacity;
   return counts ? static_cast<std::uint32_t>(state.reached) : 0u;
 }
 

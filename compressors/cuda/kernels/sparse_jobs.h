@@ -36,7 +36,7 @@ struct ChunkCandidates {
 struct Shortlist {
   Candidate* listed = nullptr;       ///< Null: there is no list. Chunks lie in any order.
   ChunkCandidates* chunks = nullptr; ///< pickChunks(count).
-  std::uint32_t room = 0;
+  std::uint32_t capacity = 0;
 };
 
 inline constexpr std::uint32_t kPickBuckets = 2048;
@@ -104,7 +104,7 @@ struct CollectJob {
   PickCounts* counts = nullptr;  ///< pickChunks(count) + 1; the last holds the totals.
   unsigned char* head = nullptr; ///< The payload: its number of elements, and its indices.
   float* picked = nullptr;       ///< The picked values.
-  Behind* behind = nullptr;      ///< Receives their number, and where their payload begins.
+  InnerPayload* inner = nullptr; ///< Receives their number, and where their payload begins.
 };
 
 /// Reads from a payload how many elements it holds, at most `most`.
@@ -112,16 +112,16 @@ struct HeldJob {
   const unsigned char* payload = nullptr;
   std::size_t count = 0; ///< Elements of the vector.
   std::uint32_t most = 0;
-  Behind* behind = nullptr;
+  InnerPayload* inner = nullptr;
 };
 
 /// Reads the indices of a payload, in order.
 struct IndexJob {
   const unsigned char* indices = nullptr;
-  std::size_t count = 0;           ///< Elements of the vector.
-  std::uint32_t held = 0;          ///< Elements that the payload holds, or an upper bound.
-  const Behind* behind = nullptr;  ///< May be null; else it holds their number.
-  std::uint32_t* counts = nullptr; ///< pickChunks(count) + 1: held elements before each chunk.
+  std::size_t count = 0;               ///< Elements of the vector.
+  std::uint32_t held = 0;              ///< Elements that the payload holds, or an upper bound.
+  const InnerPayload* inner = nullptr; ///< May be null; else it holds their number.
+  std::uint32_t* counts = nullptr;     ///< pickChunks(count) + 1: held elements before each chunk.
 };
 
 /// Delivers `values` to the elements that a payload holds.

@@ -3,7 +3,7 @@
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SPARSE_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_SPARSE_KERNELS_INC_H_
 
-#include "compressors/cuda/kernels/cells.h"
+#include "compressors/cuda/kernels/codec_kernels.h"
 #include "compressors/cuda/kernels/launch.h"
 #include "compressors/cuda/kernels/shortlist.h"
 #include "compressors/cuda/kernels/sparse_jobs.h"
@@ -14,7 +14,7 @@
 namespace goss::compressors::cuda {
 
 /// Counts the picked elements of each chunk.
-struct CountCell {
+struct CountKernel {
   using Job = CollectJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
@@ -35,10 +35,10 @@ struct CountCell {
         }
       } else {
         const std::size_t end = job.count < (chunk + 1) * kPickElems ? job.count : (chunk + 1) * kPickElems;
-        eachQuad(job.values, chunk * kPickElems, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
+        eachFloat4(job.values, chunk * kPickElems, end, lane, [&](const Float4& four, std::size_t, std::size_t some) {
           GOSS_UNROLL
           for (unsigned k = 0; k < 4; ++k) {
-            count_one(quad.value[k], k < some);
+            count_one(four.value[k], k < some);
           }
         });
       }
@@ -69,7 +69,7 @@ GOSS_DEVICE std::uint32_t heldBefore(const PickCounts& counts, const PickState& 
 inline constexpr unsigned kPlaceShare = 16;
 
 /// Turns the counts of chunks into prefix sums, and writes how many elements are picked, in all and in each index tile.
-struct PlaceCell {
+struct PlaceKernel {
   using Job = CollectJob;
   struct Share {
     PickCounts of[kPlaceShare];
@@ -111,7 +111,7 @@ struct PlaceCell {
     Warp::each([&](unsigned lane) {
       if (lane == 0) {
         job.counts[chunks] = done;
-        *job.behind = {held, 4 + static_cast<std::uint32_t>(indexBytes(job.count, held))};
+        *job.inner = {held, 4 + static_cast<std::uint32_t>(indexBytes(job.count, held))};
         storeFloatBytes(job.head, bitCast<float>(held));
       }
     });
@@ -132,7 +132,7 @@ struct PlaceCell {
 };
 
 /// Writes indices and values of a chunk, in order: row by row of 32 elements, each lane one element.
-struct CollectCell {
+struct CollectKernel {
   using Job = CollectJob;
   static constexpr unsigned kRows = 16; ///< Rows that are loaded together.
   static constexpr std::size_t kMapWords = kPickElems / 32;
@@ -142,7 +142,7 @@ struct CollectCell {
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char* shared) {
     const PickState state = *job.state;
-    const bool bitmap = isBitmap(job.count, job.behind->count);
+    const bool bitmap = isBitmap(job.count, job.inner->count);
     if (listedIn(job.list, state) != 0) {
       collectListed(job, state, chunk, bitmap, reinterpret_cast<std::uint32_t*>(shared));
     } else {
@@ -160,8 +160,8 @@ struct CollectCell {
       Warp::each([&](unsigned lane) {
         GOSS_UNROLL
         for (unsigned row = 0; row < kRows; ++row) {
-          const std::size_t place = at + row * kWarpLanes + lane;
-          rows[lane].value[row] = place < end ? job.values[place] : 0.0f;
+          const std::size_t position = at + row * kWarpLanes + lane;
+          rows[lane].value[row] = position < end ? job.values[position] : 0.0f;
         }
       });
       PerLane<std::uint32_t> maps; // lane l: bit map of the picked elements of row l
@@ -231,13 +231,14 @@ struct CollectCell {
     Warp::each([&](unsigned lane) {
       const std::uint32_t lower = (1u << lane) - 1;
       const PickCounts before = {done.above + onesIn(above & lower), done.equal + onesIn(equal & lower)};
-      const std::uint32_t place = heldBefore(before, state.ties);
+      const std::uint32_t position = heldBefore(before, state.ties);
       const bool tie = (equal >> lane & 1u) != 0 && before.equal < state.ties;
-      takes[lane] = ((above >> lane & 1u) != 0 || tie) && place < state.limit ? 1u : 0u;
+      takes[lane] = ((above >> lane & 1u) != 0 || tie) && position < state.limit ? 1u : 0u;
       if (takes[lane] != 0) {
-        job.picked[place] = row[lane].value;
+        job.picked[position] = row[lane].value;
         if (!bitmap) {
-          unsigned char* local = job.head + 4 + (job.count + kIndexTile - 1) / kIndexTile * 4 + 2 * std::size_t{place};
+          unsigned char* local =
+              job.head + 4 + (job.count + kIndexTile - 1) / kIndexTile * 4 + 2 * std::size_t{position};
           const auto index = row[lane].index % static_cast<std::uint32_t>(kIndexTile);
           local[0] = static_cast<unsigned char>(index);
           local[1] = static_cast<unsigned char>(index >> 8);
@@ -263,7 +264,7 @@ GOSS_DEVICE std::uint32_t bitsIn(unsigned byte) {
   return (byte & 0x0fu) + (byte >> 4);
 }
 
-struct HeldCell {
+struct HeldKernel {
   using Job = HeldJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
@@ -271,20 +272,18 @@ struct HeldCell {
       if (lane == 0) {
         const auto said = bitCast<std::uint32_t>(loadFloatBytes(job.payload));
         const std::uint32_t held = said < job.most ? said : job.most;
-        *job.behind = {held, 4 + static_cast<std::uint32_t>(indexBytes(job.count, held))};
+        *job.inner = {held, 4 + static_cast<std::uint32_t>(indexBytes(job.count, held))};
       }
     });
   }
 };
 
-GOSS_DEVICE std::uint32_t heldOf(const IndexJob& job) { return job.behind != nullptr ? job.behind->count : job.held; }
+GOSS_DEVICE std::uint32_t heldOf(const IndexJob& job) { return job.inner != nullptr ? job.inner->count : job.held; }
 /// Whether the payload may be a bit map: where only the device knows its form, both are handled.
-GOSS_HOST_DEVICE bool mayBeBitmap(const IndexJob& job) {
-  return job.behind != nullptr || isBitmap(job.count, job.held);
-}
+GOSS_HOST_DEVICE bool mayBeBitmap(const IndexJob& job) { return job.inner != nullptr || isBitmap(job.count, job.held); }
 
 /// Counts the held elements of each chunk of a bit map.
-struct IndexCountCell {
+struct IndexCountKernel {
   using Job = IndexJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return mayBeBitmap(job) ? pickChunks(job.count) : 0; }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
@@ -310,7 +309,7 @@ struct IndexCountCell {
 };
 
 /// Turns these counts, or the counts of index tiles, into prefix sums.
-struct IndexPlaceCell {
+struct IndexPlaceKernel {
   using Job = IndexJob;
   struct Share {
     std::uint32_t of[kPlaceShare];
@@ -355,11 +354,11 @@ struct IndexPlaceCell {
 };
 
 /// Adds one value to the element that the payload names, unless it lies outside of the vector.
-GOSS_DEVICE void scatterOne(const ScatterJob& job, std::size_t element, std::uint32_t place) {
-  if (element >= job.index.count || place >= heldOf(job.index)) {
+GOSS_DEVICE void scatterOne(const ScatterJob& job, std::size_t element, std::uint32_t position) {
+  if (element >= job.index.count || position >= heldOf(job.index)) {
     return;
   }
-  const float value = job.values[place];
+  const float value = job.values[position];
   const float sum = job.out[element] + (job.weighted ? job.weight * value : value);
   job.out[element] = job.finite ? finiteOrZero(sum) : kernels::canonical(sum);
   if (job.senders != nullptr) {
@@ -367,7 +366,7 @@ GOSS_DEVICE void scatterOne(const ScatterJob& job, std::size_t element, std::uin
   }
 }
 
-struct ScatterCell {
+struct ScatterKernel {
   using Job = ScatterJob;
   static constexpr std::size_t kBytesOfChunk = kPickElems / 8;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) {
@@ -390,10 +389,10 @@ struct ScatterCell {
       Warp::each([&](unsigned lane) { held[lane] = at + lane < bytes ? bitsIn(job.index.indices[at + lane]) : 0u; });
       const std::uint32_t all = Warp::countBefore(held);
       Warp::each([&](unsigned lane) {
-        std::uint32_t place = done + held[lane];
+        std::uint32_t position = done + held[lane];
         for (unsigned bit = 0; bit < 8 && at + lane < bytes; ++bit) {
           if ((job.index.indices[at + lane] >> bit & 1u) != 0) {
-            scatterOne(job, (at + lane) * 8 + bit, place++);
+            scatterOne(job, (at + lane) * 8 + bit, position++);
           }
         }
       });
@@ -406,29 +405,29 @@ struct ScatterCell {
     Warp::each([&](unsigned lane) {
       const std::size_t held = heldOf(job.index);
       const std::size_t end = held < (chunk + 1) * kPickElems ? held : (chunk + 1) * kPickElems;
-      for (std::size_t place = chunk * kPickElems + lane; place < end; place += kWarpLanes) {
+      for (std::size_t position = chunk * kPickElems + lane; position < end; position += kWarpLanes) {
         std::size_t tile = 0, beyond = tiles; // the last tile that begins at or before the place
         while (beyond - tile > 1) {
           const std::size_t middle = (tile + beyond) / 2;
-          const bool later = job.index.counts[middle] > place;
+          const bool later = job.index.counts[middle] > position;
           beyond = later ? middle : beyond;
           tile = later ? tile : middle;
         }
-        const std::size_t within = local[2 * place] | static_cast<std::size_t>(local[2 * place + 1]) << 8;
-        scatterOne(job, tile * kIndexTile + within, static_cast<std::uint32_t>(place));
+        const std::size_t within = local[2 * position] | static_cast<std::size_t>(local[2 * position + 1]) << 8;
+        scatterOne(job, tile * kIndexTile + within, static_cast<std::uint32_t>(position));
       }
     });
   }
 };
 
-struct ClearCell {
+struct ClearKernel {
   using Job = ClearJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kPickElems - 1) / kPickElems; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+  GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
     Warp::each([&](unsigned lane) {
-      const std::size_t end = job.count < (cell + 1) * kPickElems ? job.count : (cell + 1) * kPickElems;
-      for (std::size_t i = cell * kPickElems + lane * 4; i < end; i += kRunElems) {
-        storeQuad(job.out + i, {{0, 0, 0, 0}}, end - i);
+      const std::size_t end = job.count < (warp + 1) * kPickElems ? job.count : (warp + 1) * kPickElems;
+      for (std::size_t i = warp * kPickElems + lane * 4; i < end; i += kRunElems) {
+        storeFloat4(job.out + i, {{0, 0, 0, 0}}, end - i);
         for (unsigned k = 0; k < 4 && job.senders != nullptr && i + k < end; ++k) {
           job.senders[i + k] = 0;
         }
@@ -437,12 +436,12 @@ struct ClearCell {
   }
 };
 
-struct ShareCell {
+struct ShareKernel {
   using Job = ShareJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kWarpLanes - 1) / kWarpLanes; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+  GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
     Warp::each([&](unsigned lane) {
-      const std::size_t i = cell * kWarpLanes + lane;
+      const std::size_t i = warp * kWarpLanes + lane;
       if (i < job.count) {
         job.out[i] = job.senders[i] == 0 ? 0.0f : job.out[i] / static_cast<float>(job.senders[i]);
       }
@@ -455,14 +454,14 @@ struct FillJob {
   float value;
   std::size_t count;
 };
-struct FillCell {
+struct FillKernel {
   using Job = FillJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+  GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
     Warp::each([&](unsigned lane) {
-      const std::size_t first = cell * kRunElems + lane * 4;
+      const std::size_t first = warp * kRunElems + lane * 4;
       if (first < job.count) {
-        storeQuad(job.to + first, {{job.value, job.value, job.value, job.value}}, job.count - first);
+        storeFloat4(job.to + first, {{job.value, job.value, job.value, job.value}}, job.count - first);
       }
     });
   }
@@ -472,12 +471,12 @@ struct ForgetJob {
   float* values;
   std::size_t count;
 };
-struct ForgetCell {
+struct ForgetKernel {
   using Job = ForgetJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+  GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
     Warp::each([&](unsigned lane) {
-      for (std::size_t i = cell * kRunElems + lane; i < (cell + 1) * kRunElems && i < job.count; i += kWarpLanes) {
+      for (std::size_t i = warp * kRunElems + lane; i < (warp + 1) * kRunElems && i < job.count; i += kWarpLanes) {
         if (finiteOrZero(job.values[i]) != job.values[i]) { // NaN differs from itself
           job.values[i] = 0;
         }
@@ -494,7 +493,7 @@ GOSS_DEVICE std::size_t chosenBlock(const BlocksJob& job, std::size_t run) {
   return (begin + static_cast<std::size_t>(((draw >> 15) * (end - begin)) >> 32)) * job.block;
 }
 
-struct GatherBlocksCell {
+struct GatherBlocksKernel {
   using Job = BlocksJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return job.chosen; }
   GOSS_DEVICE static void run(const Job& job, std::size_t run, unsigned char*) {
@@ -507,7 +506,7 @@ struct GatherBlocksCell {
   }
 };
 
-struct DeliverBlocksCell {
+struct DeliverBlocksKernel {
   using Job = BlocksJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return job.chosen; }
   GOSS_DEVICE static void run(const Job& job, std::size_t run, unsigned char*) {
@@ -527,27 +526,27 @@ struct DeliverBlocksCell {
   }
 };
 
-int launchHeld(const HeldJob& job, Stream stream) { return launch<HeldCell>(job, 0, stream); }
+int launchHeld(const HeldJob& job, Stream stream) { return launch<HeldKernel>(job, 0, stream); }
 int launchCollect(const CollectJob& job, Stream stream) {
-  int code = launch<CountCell>(job, 0, stream);
-  code = code != 0 ? code : launch<PlaceCell>(job, 0, stream);
-  return code != 0 ? code : launch<CollectCell>(job, CollectCell::kMapWords * sizeof(std::uint32_t), stream);
+  int code = launch<CountKernel>(job, 0, stream);
+  code = code != 0 ? code : launch<PlaceKernel>(job, 0, stream);
+  return code != 0 ? code : launch<CollectKernel>(job, CollectKernel::kMapWords * sizeof(std::uint32_t), stream);
 }
 int launchIndex(const IndexJob& job, Stream stream) {
-  const int code = launch<IndexCountCell>(job, 0, stream);
-  return code != 0 ? code : launch<IndexPlaceCell>(job, 0, stream);
+  const int code = launch<IndexCountKernel>(job, 0, stream);
+  return code != 0 ? code : launch<IndexPlaceKernel>(job, 0, stream);
 }
-int launchScatter(const ScatterJob& job, Stream stream) { return launch<ScatterCell>(job, 0, stream); }
-int launchClear(const ClearJob& job, Stream stream) { return launch<ClearCell>(job, 0, stream); }
-int launchShare(const ShareJob& job, Stream stream) { return launch<ShareCell>(job, 0, stream); }
+int launchScatter(const ScatterJob& job, Stream stream) { return launch<ScatterKernel>(job, 0, stream); }
+int launchClear(const ClearJob& job, Stream stream) { return launch<ClearKernel>(job, 0, stream); }
+int launchShare(const ShareJob& job, Stream stream) { return launch<ShareKernel>(job, 0, stream); }
 int launchForget(float* values, std::size_t count, Stream stream) {
-  return launch<ForgetCell>({values, count}, 0, stream);
+  return launch<ForgetKernel>({values, count}, 0, stream);
 }
 int launchFill(float* to, float value, std::size_t count, Stream stream) {
-  return launch<FillCell>({to, value, count}, 0, stream);
+  return launch<FillKernel>({to, value, count}, 0, stream);
 }
-int launchGatherBlocks(const BlocksJob& job, Stream stream) { return launch<GatherBlocksCell>(job, 0, stream); }
-int launchDeliverBlocks(const BlocksJob& job, Stream stream) { return launch<DeliverBlocksCell>(job, 0, stream); }
+int launchGatherBlocks(const BlocksJob& job, Stream stream) { return launch<GatherBlocksKernel>(job, 0, stream); }
+int launchDeliverBlocks(const BlocksJob& job, Stream stream) { return launch<DeliverBlocksKernel>(job, 0, stream); }
 
 } // namespace goss::compressors::cuda
 

@@ -3,11 +3,11 @@
 #define GOSS_COMPRESSORS_CUDA_KERNELS_STOCHASTIC_KERNELS_INC_H_
 
 #include "compressors/cuda/device/integer_launches.h"
-#include "compressors/cuda/kernels/cell_launches.h"
+#include "compressors/cuda/kernels/codec_launches.h"
 
 namespace goss::compressors::cuda {
 
-CellLaunches stochasticIntegers(BlockScheme scheme, std::size_t block) {
+CodecLaunches stochasticIntegers(BlockScheme scheme, std::size_t block) {
   switch (scheme) {
     case BlockScheme::minmaxStochastic:
       return blockLaunches<BlockInteger<BlockScheme::minmaxStochastic>>(block);

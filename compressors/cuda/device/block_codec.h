@@ -1,15 +1,15 @@
-/// Device codecs whose cells are encoded and decoded independently of each other: all blockwise and element-wise ones.
-#ifndef GOSS_COMPRESSORS_CUDA_DEVICE_CELL_CODEC_H_
-#define GOSS_COMPRESSORS_CUDA_DEVICE_CELL_CODEC_H_
+/// Device codecs whose warps encode and decode independently of each other: all blockwise and element-wise ones.
+#ifndef GOSS_COMPRESSORS_CUDA_DEVICE_BLOCK_CODEC_H_
+#define GOSS_COMPRESSORS_CUDA_DEVICE_BLOCK_CODEC_H_
 
 #include "compressors/cuda/device/device_codec.h"
 #include "compressors/cuda/device/launches.h"
 
 namespace goss::compressors::cuda {
 
-class CellCodec final : public DeviceCodec {
+class BlockDeviceCodec final : public DeviceCodec {
  public:
-  CellCodec(std::shared_ptr<const Codec> host, const CellFormat& format, const CellLaunches& launches);
+  BlockDeviceCodec(std::shared_ptr<const Codec> host, const KernelFormat& format, const CodecLaunches& launches);
 
   [[nodiscard]] const Codec& host() const override { return *host_; }
   [[nodiscard]] std::size_t scratchBytes(std::size_t) const override { return 0; }
@@ -19,29 +19,29 @@ class CellCodec final : public DeviceCodec {
 
   // Parts from which other device codecs are made; they return CUDA's error code.
 
-  /// Where one whole vector goes.
-  struct Place {
+  /// A whole vector, and where its payload goes.
+  struct WholeVector {
     std::size_t count = 0;
     std::byte* payload = nullptr;
     const float* scale = nullptr; ///< Scale of the whole segment in device memory, for codecs that have one.
-    /// May be null. Else `count` is an upper bound, and the payload lies behind indices.
-    const Behind* behind = nullptr;
+    /// May be null. Else `count` is an upper bound, and the payload follows the indices of a sparse payload.
+    const InnerPayload* inner = nullptr;
     bool feedback = false; ///< The encode has error feedback: codecs that do not contract scale down.
   };
-  /// Encodes a whole vector; `cells` says how.
-  int encodeWhole(CellJob cells, const Place& place, Stream stream) const;
-  /// Decodes one payload behind indices to `out`.
-  int decodeBehind(const Place& place, float* out, Stream stream) const;
-  int measureBehind(const Behind* behind, std::uint64_t more, std::uint64_t* length, Stream stream) const;
+  /// Encodes a whole vector; `kernel_job` has the other arguments.
+  int encodeWhole(EncodeKernelJob kernel_job, const WholeVector& vector, Stream stream) const;
+  /// Decodes to `out` one payload that follows the indices of a sparse payload.
+  int decodeInner(const WholeVector& vector, float* out, Stream stream) const;
+  int measureInner(const InnerPayload* inner, std::uint64_t more, std::uint64_t* length, Stream stream) const;
 
  private:
   /// The format of encodes with or without error feedback.
-  [[nodiscard]] CellFormat formatFor(bool feedback) const;
+  [[nodiscard]] KernelFormat formatFor(bool feedback) const;
   [[nodiscard]] Status decodeSome(const DecodeJob& job, DecodeMode mode, std::size_t first, Stream stream) const;
 
   const std::shared_ptr<const Codec> host_;
-  CellFormat format_;
-  const CellLaunches launches_;
+  KernelFormat format_;
+  const CodecLaunches launches_;
 };
 
 /// GOSS_ERR_INTERNAL unless `code`, what a launch returned, is 0.
@@ -59,4 +59,4 @@ constexpr DecodeMode laterMode(DecodeMode mode) { return mode == DecodeMode::axp
 
 } // namespace goss::compressors::cuda
 
-#endif // GOSS_COMPRESSORS_CUDA_DEVICE_CELL_CODEC_H_
+#endif // GOSS_COMPRESSORS_CUDA_DEVICE_BLOCK_CODEC_H_

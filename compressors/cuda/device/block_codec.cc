@@ -1,4 +1,4 @@
-#include "compressors/cuda/device/cell_codec.h"
+#include "compressors/cuda/device/block_codec.h"
 
 #include <fmt/format.h>
 
@@ -17,20 +17,20 @@ bool areAligned(const unsigned char* const* payloads, unsigned count) {
   return std::all_of(payloads, payloads + count, [](const unsigned char* payload) { return isAligned(payload); });
 }
 
-/// Says of each segment whether its whole cells can be read and written 16 bytes at a time.
-void findAligned(CellJob& job) {
+/// Finds for each segment whether whole warps can read and write it 16 bytes at a time.
+void findAligned(EncodeKernelJob& job) {
   const auto from = [](const float* vector, std::size_t first) {
     return vector == nullptr || isAligned(vector + first);
   };
   const bool payloads = areAligned(job.payloads, job.payload_count);
   for (unsigned s = 0; s < job.segment_count; ++s) {
-    CellSegment& segment = job.segments[s];
+    KernelSegment& segment = job.segments[s];
     segment.aligned = payloads && isAligned(segment.out) && from(job.values, segment.first) &&
                       from(job.reference, segment.first) && from(job.residual, segment.first) &&
                       from(job.decoded, segment.first);
   }
 }
-void findAligned(DecodeCellJob& job) {
+void findAligned(DecodeKernelJob& job) {
   job.aligned = isAligned(job.out) && areAligned(job.payloads, job.payload_count);
 }
 
@@ -84,66 +84,68 @@ Status checkLengths(const Codec& codec, std::span<const PayloadView> payloads, s
   return Status::ok();
 }
 
-CellCodec::CellCodec(std::shared_ptr<const Codec> host, const CellFormat& format, const CellLaunches& launches)
+BlockDeviceCodec::BlockDeviceCodec(std::shared_ptr<const Codec> host, const KernelFormat& format,
+                                   const CodecLaunches& launches)
     : host_(std::move(host)), format_(format), launches_(launches) {
-  format_.cell = launches_.cell;
+  format_.elems_per_warp = launches_.elems_per_warp;
   format_.block_shift = static_cast<unsigned>(std::countr_zero(format_.block.block));
 }
 
-CellFormat CellCodec::formatFor(bool feedback) const {
-  CellFormat format = format_;
+KernelFormat BlockDeviceCodec::formatFor(bool feedback) const {
+  KernelFormat format = format_;
   format.block.gain = feedback ? format_.block.gain : 1.0f;
   return format;
 }
 
-Status CellCodec::encode(const EncodeJob& job, Stream stream) const {
+Status BlockDeviceCodec::encode(const EncodeJob& job, Stream stream) const {
   if (Status status = checkSegments(*host_, job, 0); !status.isOk()) {
     return status;
   }
   for (std::size_t done = 0; done < job.segments.size(); done += kMaxSegments) {
-    CellJob cells;
-    cells.format = formatFor(job.feedback || job.residual != nullptr);
-    cells.values = job.values.data();
-    cells.reference = job.reference;
-    cells.residual = job.residual;
-    cells.decay = job.decay;
-    cells.key = job.random.own.key();
-    cells.first_element = job.first_element;
+    EncodeKernelJob kernel_job;
+    kernel_job.format = formatFor(job.feedback || job.residual != nullptr);
+    kernel_job.values = job.values.data();
+    kernel_job.reference = job.reference;
+    kernel_job.residual = job.residual;
+    kernel_job.decay = job.decay;
+    kernel_job.key = job.random.own.key();
+    kernel_job.first_element = job.first_element;
     for (EncodeSegment& segment :
          job.segments.subspan(done, std::min<std::size_t>(kMaxSegments, job.segments.size() - done))) {
       segment.bytes = host_->maxBytes(segment.count);
-      cells.segments[cells.segment_count++] = {segment.first, segment.count, cells.cells,
-                                               bytesOf(segment.out) + format_.head};
-      cells.cells += (segment.count + format_.cell - 1) / format_.cell;
+      kernel_job.segments[kernel_job.segment_count++] = {segment.first, segment.count, kernel_job.warps,
+                                                         bytesOf(segment.out) + format_.head};
+      kernel_job.warps += (segment.count + format_.elems_per_warp - 1) / format_.elems_per_warp;
     }
-    findAligned(cells);
-    if (Status status = launched(*host_, launches_.encode(cells, stream)); !status.isOk()) {
+    findAligned(kernel_job);
+    if (Status status = launched(*host_, launches_.encode(kernel_job, stream)); !status.isOk()) {
       return status;
     }
   }
   return Status::ok();
 }
 
-Status CellCodec::decodeSome(const DecodeJob& job, DecodeMode mode, std::size_t first, Stream stream) const {
-  DecodeCellJob cells;
-  cells.format = format_;
-  cells.count = job.out.size();
-  cells.out = job.out.data();
-  cells.delivery = {mode, job.weight};
+Status BlockDeviceCodec::decodeSome(const DecodeJob& job, DecodeMode mode, std::size_t first, Stream stream) const {
+  DecodeKernelJob kernel_job;
+  kernel_job.format = format_;
+  kernel_job.count = job.out.size();
+  kernel_job.out = job.out.data();
+  kernel_job.delivery = {mode, job.weight};
   const auto payloads = job.payloads.subspan(first, std::min<std::size_t>(kMaxPayloads, job.payloads.size() - first));
   for (const PayloadView payload : payloads) {
-    cells.payloads[cells.payload_count++] = reinterpret_cast<const unsigned char*>(payload.data()) + format_.head;
+    kernel_job.payloads[kernel_job.payload_count++] =
+        reinterpret_cast<const unsigned char*>(payload.data()) + format_.head;
   }
-  cells.from_zero = job.mode == DecodeMode::meanOfPresent && format_.whole_segment;
+  kernel_job.from_zero = job.mode == DecodeMode::meanOfPresent && format_.whole_segment;
   const bool last = first + payloads.size() == job.payloads.size();
   if (job.mode == DecodeMode::meanOfPresent && last && !job.payloads.empty()) {
-    cells.divisor = static_cast<float>(job.payloads.size());
+    kernel_job.divisor = static_cast<float>(job.payloads.size());
   }
-  findAligned(cells);
-  return launched(*host_, launches_.decode(cells, stream));
+  findAligned(kernel_job);
+  return launched(*host_, launches_.decode(kernel_job, stream));
 }
 
-Status CellCodec::decode(const DecodeJob& job, Stream stream) const {
+Status BlockDeviceCodec::decode(const DecodeJob& job, Stream stream) const {
   if (Status status = checkLengths(*host_, job.payloads, job.out.size()); !status.isOk()) {
     return status;
   }
@@ -159,33 +161,34 @@ Status CellCodec::decode(const DecodeJob& job, Stream stream) const {
   return Status::ok();
 }
 
-int CellCodec::encodeWhole(CellJob cells, const Place& place, Stream stream) const {
-  cells.format = formatFor(place.feedback);
-  cells.format.scale = place.scale;
-  cells.behind = place.behind;
-  cells.cells = (place.count + format_.cell - 1) / format_.cell;
-  cells.segments[0] = {0, place.count, 0, reinterpret_cast<unsigned char*>(place.payload) + format_.head};
-  cells.segment_count = 1;
-  findAligned(cells);
-  return launches_.encode(cells, stream);
+int BlockDeviceCodec::encodeWhole(EncodeKernelJob kernel_job, const WholeVector& vector, Stream stream) const {
+  kernel_job.format = formatFor(vector.feedback);
+  kernel_job.format.scale = vector.scale;
+  kernel_job.inner = vector.inner;
+  kernel_job.warps = (vector.count + format_.elems_per_warp - 1) / format_.elems_per_warp;
+  kernel_job.segments[0] = {0, vector.count, 0, reinterpret_cast<unsigned char*>(vector.payload) + format_.head};
+  kernel_job.segment_count = 1;
+  findAligned(kernel_job);
+  return launches_.encode(kernel_job, stream);
 }
 
-int CellCodec::decodeBehind(const Place& place, float* out, Stream stream) const {
-  DecodeCellJob cells;
-  cells.format = format_;
-  cells.count = place.count;
-  cells.out = out;
-  cells.behind = place.behind;
-  cells.payloads[cells.payload_count++] = reinterpret_cast<const unsigned char*>(place.payload);
-  findAligned(cells);
-  return launches_.decode(cells, stream);
+int BlockDeviceCodec::decodeInner(const WholeVector& vector, float* out, Stream stream) const {
+  DecodeKernelJob kernel_job;
+  kernel_job.format = format_;
+  kernel_job.count = vector.count;
+  kernel_job.out = out;
+  kernel_job.inner = vector.inner;
+  kernel_job.payloads[kernel_job.payload_count++] = reinterpret_cast<const unsigned char*>(vector.payload);
+  findAligned(kernel_job);
+  return launches_.decode(kernel_job, stream);
 }
 
-int CellCodec::measureBehind(const Behind* behind, std::uint64_t more, std::uint64_t* length, Stream stream) const {
-  return launches_.measure({format_, behind, more, length}, stream);
+int BlockDeviceCodec::measureInner(const InnerPayload* inner, std::uint64_t more, std::uint64_t* length,
+                                   Stream stream) const {
+  return launches_.measure({format_, inner, more, length}, stream);
 }
 
-Status CellCodec::merge(MergeJob& job, Stream stream) const {
+Status BlockDeviceCodec::merge(MergeJob& job, Stream stream) const {
   const std::size_t count = job.values.size();
   if (Status status = checkLengths(*host_, job.payloads, count); !status.isOk()) {
     return status;
@@ -206,22 +209,22 @@ Status CellCodec::merge(MergeJob& job, Stream stream) const {
     }
     payloads = payloads.subspan(kMaxPayloads);
   }
-  CellJob cells;
-  cells.format = formatFor(job.residual != nullptr);
-  cells.values = cells.decoded = job.values.data();
-  cells.residual = job.residual;
-  cells.decay = job.decay;
-  cells.factor = job.factor;
-  cells.key = job.random.own.key();
-  cells.first_element = job.first_element;
-  cells.cells = (count + format_.cell - 1) / format_.cell;
-  cells.segments[cells.segment_count++] = {0, count, 0, bytesOf(job.out)};
+  EncodeKernelJob kernel_job;
+  kernel_job.format = formatFor(job.residual != nullptr);
+  kernel_job.values = kernel_job.decoded = job.values.data();
+  kernel_job.residual = job.residual;
+  kernel_job.decay = job.decay;
+  kernel_job.factor = job.factor;
+  kernel_job.key = job.random.own.key();
+  kernel_job.first_element = job.first_element;
+  kernel_job.warps = (count + format_.elems_per_warp - 1) / format_.elems_per_warp;
+  kernel_job.segments[kernel_job.segment_count++] = {0, count, 0, bytesOf(job.out)};
   for (const PayloadView payload : payloads) {
-    cells.payloads[cells.payload_count++] = reinterpret_cast<const unsigned char*>(payload.data());
+    kernel_job.payloads[kernel_job.payload_count++] = reinterpret_cast<const unsigned char*>(payload.data());
   }
-  findAligned(cells);
+  findAligned(kernel_job);
   job.bytes = host_->maxBytes(count);
-  return launched(*host_, launches_.encode(cells, stream));
+  return launched(*host_, launches_.encode(kernel_job, stream));
 }
 
 } // namespace goss::compressors::cuda
