@@ -11,6 +11,8 @@ namespace goss {
 namespace {
 
 constexpr int kBits = 64;
+/// For each silent rank that would speak, Agreement::watched() has so many ranks more.
+constexpr std::size_t kWatchedForEachSilent = 4;
 
 std::size_t wordsFor(int size) { return static_cast<std::size_t>((size + kBits - 1) / kBits); }
 
@@ -298,11 +300,28 @@ bool Agreement::owesView(const AgreementView& theirs) const {
   return manner_ == Manner::speaker && !decision_.has_value() && theirs != view_ && !audience().empty();
 }
 
-std::vector<int> Agreement::asked() const {
-  if (!isSpokenFor()) return awaited();
-  const int first = speaker();
-  // The speaker's last message has said all that the speaker knows of the ranks that this rank still waits for.
-  return decision_.has_value() && over_[static_cast<std::size_t>(first)] ? awaited() : std::vector<int>{first};
+/// The speaker's last message has said all that the speaker knows of the ranks that this rank still waits for.
+bool Agreement::waitsForSpeaker() const {
+  return isSpokenFor() && !(decision_.has_value() && over_[static_cast<std::size_t>(speaker())]);
+}
+
+std::vector<int> Agreement::asked() const { return waitsForSpeaker() ? std::vector<int>{speaker()} : awaited(); }
+
+std::vector<int> Agreement::watched(const std::function<bool(int rank)>& is_silent) const {
+  if (!waitsForSpeaker()) return awaited();
+  std::vector<int> ranks;
+  std::size_t silent = 0;
+  // This rank remains, and is higher than the speaker.
+  for (int rank = speaker(); rank < self_; ++rank) {
+    if (!remains_[static_cast<std::size_t>(rank)] || lost_[static_cast<std::size_t>(rank)]) continue;
+    if (ranks.size() > kWatchedForEachSilent * silent) return ranks;
+    ranks.push_back(rank);
+    if (is_silent(rank)) ++silent;
+  }
+  if (silent < ranks.size()) return ranks;
+  for (const int rank : awaited()) // This rank would speak.
+    if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+  return ranks;
 }
 
 bool Agreement::isAwaited(int rank) const {

@@ -98,6 +98,9 @@ class Agreement {
   [[nodiscard]] bool owesView(const AgreementView& theirs) const;
   /// The ranks to ask again and to watch: those of awaited(), or the speaker alone while it collects their messages.
   [[nodiscard]] std::vector<int> asked() const;
+  /// The ranks to watch, so that silent ones are found at the same time: asked(); where the speaker is silent, as
+  /// `is_silent` says, also the next ranks that would speak; where all of those below this rank are, also awaited().
+  [[nodiscard]] std::vector<int> watched(const std::function<bool(int rank)>& is_silent) const;
   /// Whether awaited() holds `rank`.
   [[nodiscard]] bool isAwaited(int rank) const;
   /// The ranks from which this rank needs a message. Before its decision: those that remain by its view and have not
@@ -124,6 +127,7 @@ class Agreement {
   void accuseTheLost();
   [[nodiscard]] int speaker() const;
   [[nodiscard]] bool isSpokenFor() const;
+  [[nodiscard]] bool waitsForSpeaker() const;
   [[nodiscard]] bool hasHeardAll() const;
   [[nodiscard]] std::vector<int> others() const;
 

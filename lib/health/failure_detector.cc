@@ -120,15 +120,22 @@ std::vector<int> FailureDetector::concernedRanks(const Operation& operation) con
   return ranks;
 }
 
+bool FailureDetector::isSilent(int rank, TimePoint now) const {
+  const TimePoint probed = progressOf(rank).probed;
+  if (probed == TimePoint{} || now - probed < kSilence) return false;
+  // A link that is being made may need its time, unless the process stands still.
+  const int peer = peers_.group.worldRank(rank);
+  const bool is_linking = !peers_.mesh.isUp(peer) && peers_.mesh.linkStatus(peer).isOk();
+  return !is_linking || !rules_.is_seen_to_run(peer);
+}
+
+bool FailureDetector::mayHaveStopped(int rank, TimePoint now) const {
+  return isSilent(rank, now) && !rules_.is_seen_to_run(peers_.group.worldRank(rank));
+}
+
 std::vector<int> FailureDetector::silentRanks(const Operation& operation, TimePoint now) const {
   std::vector<int> silent = concernedRanks(operation);
-  std::erase_if(silent, [&](int rank) GOSS_ON_LOOP {
-    const TimePoint probed = progressOf(rank).probed;
-    const int peer = peers_.group.worldRank(rank);
-    if (probed == TimePoint{} || now - probed < kSilence) return true;
-    // A link that is being made may need its time, unless the process stands still.
-    return !peers_.mesh.isUp(peer) && peers_.mesh.linkStatus(peer).isOk() && rules_.is_seen_to_run(peer);
-  });
+  std::erase_if(silent, [&](int rank) GOSS_ON_LOOP { return !isSilent(rank, now); });
   return silent;
 }
 

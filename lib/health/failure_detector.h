@@ -37,6 +37,8 @@ class FailureDetector {
   void reply(int rank) const GOSS_ON_LOOP;
   /// `rank` has sent a control message of this communicator, and so it lives.
   void heard(int rank, const ControlMessage& message) GOSS_ON_LOOP;
+  /// Whether `rank` owes an answer to a probe, and its process is not seen to run.
+  [[nodiscard]] bool mayHaveStopped(int rank, TimePoint now) const GOSS_ON_LOOP;
   /// The error of an operation that has not completed at its deadline. It names the ranks that do not answer and those
   /// that have not started the operation, or else those that it waits for.
   [[nodiscard]] Status expiry(const Operation& operation, TimePoint now) const GOSS_ON_LOOP;
@@ -60,6 +62,7 @@ class FailureDetector {
   [[nodiscard]] int waitingFor() const GOSS_ON_LOOP;
   [[nodiscard]] int awaitedBy(int rank) const GOSS_ON_LOOP;
   [[nodiscard]] int culpritOf(const Operation& operation, TimePoint now) const GOSS_ON_LOOP;
+  [[nodiscard]] bool isSilent(int rank, TimePoint now) const GOSS_ON_LOOP;
   bool giveUpIfSilent(int rank, TimePoint now) GOSS_ON_LOOP;
   [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const GOSS_ON_LOOP;
   [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const GOSS_ON_LOOP;

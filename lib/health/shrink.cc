@@ -100,12 +100,14 @@ void Shrink::endAttempt() {
   hooks_.end_call(Status::ok());
 }
 
-std::vector<int> Shrink::awaited() const { return agreement_ != nullptr ? agreement_->asked() : std::vector<int>(); }
+std::vector<int> Shrink::watched(const std::function<bool(int rank)>& is_silent) const {
+  return agreement_ != nullptr ? agreement_->watched(is_silent) : std::vector<int>();
+}
 
 void Shrink::remind() {
   ++reminders_;
   if (reminders_ % kMaxPause != 0 && !std::has_single_bit(reminders_)) return;
-  tell(awaited(), Request::ofAll);
+  tell(agreement_->asked(), Request::ofAll);
 }
 
 /// Sends `ranks` this rank's decision in the current attempt, or as long as there is none its view.

@@ -49,13 +49,13 @@ class Shrink {
   /// Begins an attempt, or continues the one that an earlier call has begun and not ended. Calls Hooks::end_call where
   /// the attempt ends at once.
   void begin() GOSS_ON_LOOP;
-  /// As Agreement::asked() of the current attempt; none before this rank has begun it.
-  [[nodiscard]] std::vector<int> awaited() const GOSS_ON_LOOP;
+  /// As Agreement::watched() of the current attempt; none before this rank has begun it.
+  [[nodiscard]] std::vector<int> watched(const std::function<bool(int rank)>& is_silent) const GOSS_ON_LOOP;
   /// Sends this rank's view, or its decision, to those of the other ranks that need it and do not have it.
   void flush() GOSS_ON_LOOP;
-  /// Sends this rank's view, or its decision, to awaited() again, because these ranks may have received it before they
-  /// could use it. To be called every half second; sends after ever longer pauses, two seconds at most, because ranks
-  /// that share processors have much to read.
+  /// Sends this rank's view, or its decision, to Agreement::asked() again, because these ranks may have received it
+  /// before they could use it. To be called every half second; sends after ever longer pauses, two seconds at most,
+  /// because ranks that share processors have much to read.
   void remind() GOSS_ON_LOOP;
   /// The outcome of the last attempt, which has ended, for the call that returns it: see isBound(). Errors: peerLost,
   /// when the others left this rank out, or when too few ranks agreed; resource, when no context number is left.

@@ -2,32 +2,39 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace goss {
 
-/// Waits for the agreement; only sends again what may have come too early.
+/// The operation that waits for the agreement. While it waits, the ranks of Shrink::watched() are probed.
 class ShrinkCalls::Call final : public Operation {
  public:
-  Call(OperationHost& host, Shrink& shrink) : Operation(host, Failure::alone), shrink_(shrink) {}
+  Call(OperationHost& host, Shrink& shrink, const FailureDetector& detector)
+      : Operation(host, Failure::alone), shrink_(shrink), detector_(detector) {}
   void startOnLoop() GOSS_ON_LOOP override {}
   void advanceOnLoop() GOSS_ON_LOOP override { shrink_.flush(); }
   void withdrawOnLoop() GOSS_ON_LOOP override {}
   void remindOnLoop() GOSS_ON_LOOP override { shrink_.remind(); }
   [[nodiscard]] bool outlivesFailure() const override { return true; }
   [[nodiscard]] std::string describe() const override { return "goss_comm_shrink"; }
-  [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override { return shrink_.awaited(); }
+  [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override {
+    const TimePoint now = std::chrono::steady_clock::now();
+    return shrink_.watched([this, now](int rank) GOSS_ON_LOOP { return detector_.mayHaveStopped(rank, now); });
+  }
 
  private:
   Shrink& shrink_;
+  const FailureDetector& detector_;
 };
 
-ShrinkCalls::ShrinkCalls(const Peers& peers, OperationTable& operations, FailurePropagator& propagator,
-                         const base::Log& log, Reserve reserve)
+ShrinkCalls::ShrinkCalls(const Peers& peers, OperationTable& operations, const FailureDetector& detector,
+                         FailurePropagator& propagator, const base::Log& log, Reserve reserve)
     : peers_(peers),
       operations_(operations),
+      detector_(detector),
       propagator_(propagator),
       shrink_(peers, log,
               {std::move(reserve),
@@ -55,7 +62,7 @@ Result<Shrink::Survivors> ShrinkCalls::run(std::int64_t timeout_ms) {
 
 /// Returns when the current or next attempt has ended.
 Status ShrinkCalls::await(Engine::Lock& lock, std::int64_t timeout_ms) {
-  Call call(operations_.host(), shrink_);
+  Call call(operations_.host(), shrink_, detector_);
   call.timeout_ms = timeout_ms;
   const Group& group = peers_.group;
   propagator_.fail(

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "engine/operation_table.h"
 #include "gossamer/status.h"
+#include "health/failure_detector.h"
 #include "health/failure_propagator.h"
 #include "health/peers.h"
 #include "health/shrink.h"
@@ -22,8 +23,8 @@ class ShrinkCalls {
   using Reserve = std::function<std::uint32_t(std::uint32_t wanted, unsigned raised)>;
 
   /// The arguments outlive it.
-  ShrinkCalls(const Peers& peers, OperationTable& operations, FailurePropagator& propagator, const base::Log& log,
-              Reserve reserve);
+  ShrinkCalls(const Peers& peers, OperationTable& operations, const FailureDetector& detector,
+              FailurePropagator& propagator, const base::Log& log, Reserve reserve);
 
   /// Fails the communicator, if it has not failed yet, and returns when an attempt has ended that this call can return.
   /// Threads that shrink the same communicator take turns. Takes the engine's lock. Errors: as Shrink::outcome(); the
@@ -39,6 +40,7 @@ class ShrinkCalls {
 
   const Peers peers_;
   OperationTable& operations_;
+  const FailureDetector& detector_;
   FailurePropagator& propagator_;
   Shrink shrink_ GOSS_GUARDED;
   Call* call_ GOSS_GUARDED = nullptr; ///< The call that waits.

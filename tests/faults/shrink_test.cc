@@ -150,6 +150,21 @@ TEST_P(Shrink, ManyGoOnWithoutTheOneThatSpeaks) {
   }
 }
 
+/// Each of the lowest ranks would speak for all if those below it were silent.
+TEST_P(Shrink, StoppedRanksAreFoundAtTheSameTime) {
+  constexpr int kMany = 14;
+  start(1U << 10, 1, {{}}, {"GOSS_SILENCE_MS=3000"}, kMany);
+  if (HasFatalFailure()) return;
+  const auto stopped = Clock::now();
+  for (const int victim : {0, 1, 2, 3, 7})
+    rank(victim).signal(SIGSTOP);
+  const std::vector<int> survivors = {4, 5, 6, 8, 9, 10, 11, 12, 13};
+  expectGoingOn(survivors, static_cast<int>(survivors.size()));
+  // One silence passes before the reduction fails, and one in the shrink. One for each rank would take 11 s and more.
+  EXPECT_LT(Clock::now() - stopped, 10s);
+  expectDone(survivors);
+}
+
 TEST_P(Shrink, TwoDieAtOnce) {
   start(1U << 18, 1);
   if (HasFatalFailure()) return;

@@ -476,6 +476,30 @@ TEST(Agreement, ADecisionThatCannotBeAdoptedIsAViewToAgreeWith) {
   EXPECT_TRUE(zero.isComplete() && one.isComplete());
 }
 
+TEST(Agreement, WhereTheSpeakerIsSilentThoseThatWouldSpeakAfterItAreWatchedToo) {
+  Agreement agreement(
+      6, 10, [](std::uint32_t wanted) { return wanted; }, Manner::speaker);
+  std::set<int> silent;
+  const auto watched = [&] { return agreement.watched([&](int rank) { return silent.contains(rank); }); };
+  EXPECT_THAT(watched(), ElementsAre(0));
+  silent = {4}; // Not watched, and so not known.
+  EXPECT_THAT(watched(), ElementsAre(0));
+  silent = {0};
+  EXPECT_THAT(watched(), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(agreement.asked(), ElementsAre(0)) << "The others are not asked.";
+  silent = {0, 1, 2, 3, 4};
+  EXPECT_THAT(watched(), ElementsAre(0, 1, 2, 3, 4, 5));
+  agreement.hear(0, agreement.view()); // Rank 0 has told what this rank needs, and then fallen silent.
+  silent = {0, 1, 2, 3, 4, 5};         // This rank would speak, and awaits the others.
+  EXPECT_THAT(watched(), ElementsAre(0, 1, 2, 3, 4, 5, 7, 8, 9));
+  agreement.accuse(0, false);
+  agreement.accuse(2, false);
+  silent = {};
+  EXPECT_THAT(watched(), ElementsAre(1));
+  silent = {1};
+  EXPECT_THAT(watched(), ElementsAre(1, 3, 4, 5));
+}
+
 TEST(Agreement, NumbersThatAreTakenAreRaised) {
   std::uint32_t next = 3;
   const auto reserve = [&](std::uint32_t least) {
