@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/wire.h"
-#include "call/tag.h"
 
 namespace goss {
 
@@ -111,17 +110,20 @@ void ControlChannel::tellOfEndOnLoop(int peer) {
 }
 
 void ControlChannel::callOnLoop(int peer) {
-  if (!mesh_.isIdle(peer)) return;
-  ControlMessage call;
-  call.type = ControlMessage::Type::ended;
-  sendOnLoop(peer, call);
+  ControlMessage probe; // The answer shows that the peer has the link, over which it would say goodbye.
+  probe.context = ControlMessage::kNoCommunicator;
+  sendOnLoop(peer, probe);
 }
 
-bool ControlChannel::flushedOnLoop(const std::set<int>& except) {
-  return mesh_.outbox().flushedOnLoop(kControlTag, except);
+void ControlChannel::watchNeighboursOnLoop() {
+  if (Clock::now() < watch_due_) return;
+  watch_due_ = Clock::time_point{};
+  for (const int peer : mesh_.neighbours())
+    callOnLoop(peer);
 }
 
 bool ControlChannel::drainOnLoop() {
+  if (watch_due_ != Clock::time_point{}) watchNeighboursOnLoop();
   if (to_repost_.empty()) return false;
   for (Receive* receive : std::exchange(to_repost_, {})) {
     if (!mesh_.linkStatus(receive->peer).isOk()) continue;

@@ -4,6 +4,7 @@
 #define GOSS_LIB_MESH_CONTROL_H_
 
 #include <array>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "call/signature.h"
+#include "call/tag.h"
 #include "mesh/mesh.h"
 #include "platform/thread_safety.h"
 
@@ -27,9 +29,10 @@ struct ControlMessage {
     history = 6,  ///< `text`: envelopes of the sender's last calls, the first of which is `operation`.
     report = 7,   ///< To rank 0: `text` says what the calls of stretch `operation` took (runner/plan_trials.h).
     decision = 8, ///< `text` is rank 0's decision on stretch `operation`.
-    ended = 9,    ///< Of no communicator: world rank `culprit` has ended, as its host says; -1: the sender lives.
+    ended = 9,    ///< Of no communicator: world rank `culprit` has ended, as its host says.
   };
   static constexpr std::size_t kMaxBytes = 4096;
+  static constexpr std::uint32_t kNoCommunicator = 0xffffffff; ///< `context` of a probe of no communicator.
   static constexpr std::size_t kMaxTextBytes = kMaxBytes - (1 + 4 + 8 + sizeof(Envelope) + 4 + 4 + 4);
 
   Type type = Type::probe;
@@ -67,20 +70,28 @@ class ControlChannel {
   void sendOnLoop(int peer, const ControlMessage& message) GOSS_ON_LOOP;
   /// Tells Mesh::newsTargets() that `peer`, a rank of this host to which they may have no link, has ended.
   void tellOfEndOnLoop(int peer) GOSS_ON_LOOP;
-  /// Makes the link to `peer` if it is idle: its host refuses the call if `peer` has ended.
+  /// Probes `peer`, by a link that is made if it is idle: the host of `peer` refuses the call if `peer` has ended.
   void callOnLoop(int peer) GOSS_ON_LOOP;
+  /// A rank of this host is lost: soon this rank makes the links to Mesh::neighbours() that it does not have.
+  void noteLossOnLoop() GOSS_ON_LOOP { watch_due_ = Clock::now() + kWatchDelay; }
   /// Passes received messages to the handler. To be called after the transports have progressed.
   bool drainOnLoop() GOSS_ON_LOOP;
-  /// Whether the transports have sent all control messages, except those to the peers `except`.
-  bool flushedOnLoop(const std::set<int>& except) GOSS_ON_LOOP;
+  /// The peers to which the transports have not sent all control messages.
+  std::set<int> unsentOnLoop() GOSS_ON_LOOP { return mesh_.outbox().unsentOnLoop(kControlTag); }
 
  private:
   class Receive;
+  using Clock = std::chrono::steady_clock;
+  /// At the end of a program all ranks leave within this time, and none makes links to watch others.
+  static constexpr std::chrono::milliseconds kWatchDelay{500};
+
+  void watchNeighboursOnLoop() GOSS_ON_LOOP;
 
   Mesh& mesh_;
   const Handler handler_;
   std::vector<std::unique_ptr<Receive>> receives_ GOSS_GUARDED;
   std::vector<Receive*> to_repost_ GOSS_GUARDED;
+  Clock::time_point watch_due_ GOSS_GUARDED{}; ///< When watchNeighboursOnLoop() is due; zero: no rank was lost since.
   std::deque<std::pair<int, ControlMessage>> arrived_ GOSS_GUARDED;
 };
 

@@ -116,11 +116,39 @@ bool Mesh::passNews(int one, int other, int size) {
   return std::has_single_bit(forward) || std::has_single_bit(static_cast<unsigned>(size) - forward);
 }
 
+std::vector<int> Mesh::neighbours() const {
+  std::vector<int> found;
+  const int ranks = static_cast<int>(circle_.size());
+  const int own = static_cast<int>(std::find(circle_.begin(), circle_.end(), self_) - circle_.begin());
+  for (const int step : {1, ranks - 1}) {
+    int wanted = kWatched;
+    for (int place = (own + step) % std::max(ranks, 1); wanted > 0 && place != own; place = (place + step) % ranks) {
+      const int peer = circle_[static_cast<std::size_t>(place)];
+      if (isLost(peer)) continue;
+      --wanted;
+      if (std::find(found.begin(), found.end(), peer) == found.end()) found.push_back(peer);
+    }
+  }
+  return found;
+}
+
+std::vector<int> Mesh::newsTargets() const {
+  std::vector<int> targets = neighbours();
+  const int ranks = static_cast<int>(circle_.size());
+  const int own = static_cast<int>(std::find(circle_.begin(), circle_.end(), self_) - circle_.begin());
+  for (int place = 0; place < ranks; ++place) {
+    const int peer = circle_[static_cast<std::size_t>(place)];
+    const bool is_new = std::find(targets.begin(), targets.end(), peer) == targets.end();
+    if (place != own && is_new && !isLost(peer) && passNews(own, place, ranks)) targets.push_back(peer);
+  }
+  return targets;
+}
+
 /// By peer: whether its link may be made at its first use. Both ends answer alike. Links between hosts are made at the
 /// start, because firewalls and routers may let only one end call, and the planner needs their round trips.
 std::vector<bool> Mesh::preparedPeers(const std::vector<PeerCard>& cards) {
   std::vector<bool> prepared(cards.size(), false);
-  std::vector<int> here;
+  std::vector<int>& here = circle_;
   for (int rank = 0; rank < size(); ++rank)
     if (cards[static_cast<std::size_t>(rank)].host == cards[static_cast<std::size_t>(self_)].host) here.push_back(rank);
   if (here.size() <= kMaxAtStart) return prepared;
@@ -130,7 +158,6 @@ std::vector<bool> Mesh::preparedPeers(const std::vector<PeerCard>& cards) {
     const int forward = (place - own + ranks) % ranks;
     const int peer = here[static_cast<std::size_t>(place)];
     prepared[static_cast<std::size_t>(peer)] = std::min(forward, ranks - forward) > kWatched;
-    if (place != own && passNews(own, place, ranks)) news_targets_.push_back(peer);
   }
   return prepared;
 }
@@ -156,7 +183,7 @@ Status Mesh::connect(const std::vector<PeerCard>& cards) {
   bool any_idle = false;
   for (std::size_t peer = 0; peer < prepared.size(); ++peer)
     any_idle = any_idle || (prepared[peer] && by_peer_[peer]->link(static_cast<int>(peer)) == LinkState::idle);
-  if (!any_idle) news_targets_.clear(); // The transport makes all links at the start.
+  if (!any_idle) circle_.clear();
   return Status::ok();
 }
 

@@ -98,9 +98,13 @@ class Mesh final : public TransportListener {
     const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
     return transport != nullptr && transport->link(peer) == LinkState::idle;
   }
+  /// The ranks that this rank watches by a link: on either side the kWatched next ranks of this host that are not lost,
+  /// in the order of ranks. None where all links are made at the start.
+  [[nodiscard]] std::vector<int> neighbours() const GOSS_ON_LOOP;
   /// The ranks of this host to which this rank sends news that are for all of its ranks, and that each sends on when it
-  /// receives them first: those at the distances 1, 2, 4 and so on, both ways. Empty where links are made at the start.
-  [[nodiscard]] const std::vector<int>& newsTargets() const { return news_targets_; }
+  /// receives them first: neighbours(), and those at the distances 1, 2, 4 and so on, both ways, that are not lost.
+  /// None where all links are made at the start.
+  [[nodiscard]] std::vector<int> newsTargets() const GOSS_ON_LOOP;
   /// Whether, of `size` ranks in a circle, those at the places `one` and `other` send each other news: their distance,
   /// one way or the other, is a power of 2.
   [[nodiscard]] static bool passNews(int one, int other, int size);
@@ -163,7 +167,7 @@ class Mesh final : public TransportListener {
   std::vector<bool> ended_ GOSS_GUARDED;  ///< By peer: see hasEnded().
   int windows_ GOSS_GUARDED = 0;          ///< Open ones.
   std::string trouble_;                   ///< PeerCard::trouble of this rank.
-  std::vector<int> news_targets_;
+  std::vector<int> circle_;               ///< The ranks of this host; none where all links are made at the start.
   PeerLostHandler on_peer_lost_;
   Outbox outbox_; ///< Declared last: it cancels at the transports.
 };

@@ -45,10 +45,12 @@ void Outbox::sweepOnLoop() {
   if (!sends_.empty()) std::erase_if(sends_, [](const auto& send) { return send->done; });
 }
 
-bool Outbox::flushedOnLoop(Tag tag, const std::set<int>& except) {
+std::set<int> Outbox::unsentOnLoop(Tag tag) {
   sweepOnLoop();
-  return std::all_of(sends_.begin(), sends_.end(),
-                     [&](const auto& send) { return send->tag != tag || except.contains(send->peer); });
+  std::set<int> peers;
+  for (const auto& send : sends_)
+    if (send->tag == tag) peers.insert(send->peer);
+  return peers;
 }
 
 std::set<int> Outbox::peersWithoutLinkOnLoop() const {

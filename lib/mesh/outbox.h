@@ -35,8 +35,8 @@ class Outbox {
   void sendOnLoop(Transport& transport, Letter letter) GOSS_ON_LOOP;
   /// Frees the letters that have left. The engine calls it after the transports progressed.
   void sweepOnLoop() GOSS_ON_LOOP;
-  /// As sweepOnLoop(); returns whether all letters with `tag` have left, except those to the peers `except`.
-  bool flushedOnLoop(Tag tag, const std::set<int>& except) GOSS_ON_LOOP;
+  /// As sweepOnLoop(); returns the peers to which letters with `tag` have not left.
+  std::set<int> unsentOnLoop(Tag tag) GOSS_ON_LOOP;
   /// Peers whose letters wait for their link.
   [[nodiscard]] std::set<int> peersWithoutLinkOnLoop() const GOSS_ON_LOOP;
 

@@ -93,6 +93,7 @@ World::World(const Config& config, const Launch& launch)
 
 World::~World() {
   progress_thread_.reset();
+  slow_.clear();
   if (control_ != nullptr) flushControlOnLoop(-1); // An abort that is still queued must reach the others.
   control_.reset();
   mesh_.reset();
@@ -448,11 +449,18 @@ bool World::isSeenToRun(int rank) const {
 
 void World::flushControlOnLoop(int except) {
   const auto deadline = platform::Deadline::after(kFlush);
-  std::set<int> excepted{except};
+  std::set<int> unsent = control_->unsentOnLoop();
+  // A rank may have many communicators, which fail at the same time.
+  std::erase_if(slow_, [&](int peer) { return !unsent.contains(peer); });
+  std::set<int> excepted = slow_;
+  excepted.insert(except);
   for (const int peer : mesh_->outbox().peersWithoutLinkOnLoop()) // A process that is stopped makes no link.
     if (!isSeenToRun(peer)) excepted.insert(peer);
-  while (!control_->flushedOnLoop(excepted) && !deadline.expired()) {
+  const auto is_waited_for = [&](int peer) { return !excepted.contains(peer); };
+  while (std::ranges::any_of(unsent, is_waited_for)) {
+    if (deadline.expired()) return slow_.insert(unsent.begin(), unsent.end());
     if (!mesh_->progressOnLoop()) ::sched_yield(); // Peers may need this processor to receive.
+    unsent = control_->unsentOnLoop();
   }
 }
 
@@ -467,7 +475,9 @@ bool World::afterProgressOnLoop() {
     if (loss.how == PeerLoss::absent && told_ended_.contains(loss.peer)) loss.how = PeerLoss::ended;
     if (loss.how == PeerLoss::absent) absent_.emplace(loss.peer, loss.status);
     // Links between hosts are made at the start, so that the ranks of other hosts notice this themselves.
-    if (loss.how == PeerLoss::ended && areOnOneHost(cards_, loss.peer, rank())) control_->tellOfEndOnLoop(loss.peer);
+    const bool is_here = areOnOneHost(cards_, loss.peer, rank());
+    if (is_here) control_->noteLossOnLoop();
+    if (is_here && loss.how == PeerLoss::ended) control_->tellOfEndOnLoop(loss.peer);
     for (const auto& [context, communicator] : communicators_) {
       const int rank = communicator.group->rankOfWorld(loss.peer);
       const bool fails = loss.how == PeerLoss::ended || loss.how == PeerLoss::silent;

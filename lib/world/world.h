@@ -90,8 +90,9 @@ class World : public std::enable_shared_from_this<World> {
 
   // The following need the engine's lock.
   /// Progresses the transports until they have sent the control messages to all peers but `except` (a world rank, or
-  /// -1), for a second at most. To be called before operations are withdrawn, because a message that is withdrawn half
-  /// sent ends the link that the control messages need, and before the world ends. Not out of a transport's callback.
+  /// -1), for a second at most. Does not wait again for a peer for which it has waited in vain. To be called before
+  /// operations are withdrawn, because a message that is withdrawn half sent ends the link that the control messages
+  /// need, and before the world ends. Not out of a transport's callback.
   void flushControlOnLoop(int except) GOSS_ON_LOOP;
   /// Whether the process of `rank` is on this host, and the kernel shows it running, so that it is slow at most.
   [[nodiscard]] bool isSeenToRun(int rank) const GOSS_ON_LOOP;
@@ -156,6 +157,7 @@ class World : public std::enable_shared_from_this<World> {
     PeerLoss how;
   };
   std::deque<Loss> lost_ GOSS_GUARDED;        ///< Peers whose loss was not reported to the communicators yet.
+  std::set<int> slow_ GOSS_GUARDED;           ///< Peers for which flushControlOnLoop() has waited in vain.
   std::set<int> told_ended_ GOSS_GUARDED;     ///< World ranks of which other ranks have said that they ended.
   std::map<int, Status> absent_ GOSS_GUARDED; ///< PeerLoss::absent, by world rank: why.
 

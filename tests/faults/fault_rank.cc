@@ -8,9 +8,11 @@
 // the memory of the last rank alone.
 // With "adpsgd" it makes steps of that synchronizer, says "alive" from time to time, and after the failure goes on with
 // those that are left: the last line is "went on".
-// With "checked" (scripts/faults) it looks at every result, says "wrong" when one is, and "alive" from time to time; a
-// fourth word is what the last rank does after a while, having said "fault": "mismatch", "abort", or "leave", which
-// destroys the communicator and waits to be killed.
+// With "receive-alone" all ranks but the first and the seventh leave; the seventh says "alone" then, and receives from
+// any rank 3 s later. With "many" each rank has six communicators, and the first sends messages to the second until
+// that fails; its last line comes when all communicators have failed. With "checked" (scripts/faults) it looks at every
+// result, says "wrong" when one is, and "alive" from time to time; a fourth word is what the last rank does after a
+// while, having said "fault": "mismatch", "abort", or "leave", which destroys the communicator and waits to be killed.
 #include <signal.h>
 #include <unistd.h>
 
@@ -27,6 +29,11 @@
 #include "gossamer/window.h"
 
 namespace {
+
+void say(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
 
 const char* keptOrNot(float* results, std::size_t count) {
   std::fill(results, results + count, -1.0F);
@@ -88,9 +95,40 @@ goss_status accessWindow(goss_comm_t comm, std::size_t count, bool of_last) {
   return status;
 }
 
-void say(const std::string& line) {
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
+/// The rank that is left with rank 0 when all others have left.
+constexpr std::int32_t kLeft = 6;
+
+/// Ok, on the ranks that leave.
+goss_status receiveAlone(goss_comm_t comm, std::int32_t rank) {
+  say("ready");
+  if (rank == 0) ::pause();
+  if (rank != kLeft) return GOSS_SUCCESS;
+  std::this_thread::sleep_for(std::chrono::seconds(1)); // The others leave.
+  say("alone");
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  float value = 0;
+  return goss_recv(comm, &value, 1, GOSS_FLOAT32, GOSS_ANY_SOURCE, 0, nullptr, nullptr);
+}
+
+/// Returns on rank 0 alone.
+goss_status sendWithManyCommunicators(goss_comm_t comm, std::int32_t rank, std::size_t count) {
+  goss_comm_t more[5];
+  for (goss_comm_t& one : more)
+    if (const goss_status status = goss_comm_dup(comm, &one); status != GOSS_SUCCESS) return status;
+  std::vector<float> vector(count);
+  goss_status status = GOSS_SUCCESS;
+  for (long i = 0; rank < 2 && (rank == 1 || status == GOSS_SUCCESS); ++i) {
+    status = rank == 0 ? goss_send(comm, vector.data(), count, GOSS_FLOAT32, 1, 0, nullptr, nullptr)
+                       : goss_recv(comm, vector.data(), count, GOSS_FLOAT32, 0, 0, nullptr, nullptr);
+    if (i == 3) say("ready");
+  }
+  if (rank == 2) say("ready");
+  if (rank > 0) ::pause();
+  for (goss_comm_t one : more) {
+    if (float value = 0; goss_recv(one, &value, 1, GOSS_FLOAT32, 1, 0, nullptr, nullptr) == GOSS_SUCCESS)
+      say("a communicator has not failed");
+  }
+  return status;
 }
 
 /// A synchronizer of pair averages over one vector.
@@ -190,6 +228,15 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string manner = argc > 3 ? argv[3] : "";
+  std::int32_t rank = 0;
+  (void)goss_comm_rank(comm, &rank);
+  if (manner == "receive-alone" || manner == "many") {
+    const goss_status status =
+        manner == "many" ? sendWithManyCommunicators(comm, rank, count) : receiveAlone(comm, rank);
+    if (status != GOSS_SUCCESS) say("failed " + std::to_string(status) + " " + goss_last_error());
+    goss_comm_destroy(comm);
+    return 0;
+  }
   const bool of_last = manner == "window-of-last";
   if (manner == "messages" || manner == "window" || of_last) {
     const goss_status status = manner == "messages" ? exchange(comm, count) : accessWindow(comm, count, of_last);

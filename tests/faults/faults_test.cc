@@ -51,6 +51,14 @@ class RunningWorld {
       ASSERT_EQ(rank->readLine(60s).value_or("nothing"), "ready");
   }
 
+  /// All ranks but these two leave.
+  void awaitLeaving(int first, int second) {
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank)
+      if (rank != first && rank != second) {
+        EXPECT_EQ(this->rank(rank).wait(20s), 0) << rank;
+      }
+  }
+
   ChildProcess& rank(int index) { return *ranks_[static_cast<std::size_t>(index)]; }
 
   /// Every rank but `victim` ends within `limit` and says so, naming it.
@@ -140,6 +148,35 @@ TEST_P(Faults, StoppedTargetOfAWindowIsNamedAtTheDeadline) {
   world.rank(2).signal(SIGSTOP);
   world.expectSurvivorsName(2, stopped, 20000ms);
   world.rank(2).signal(SIGKILL);
+}
+
+// Rank 6, which does nothing when rank 0 dies, has no link to it before all ranks between the two have left.
+TEST_P(Faults, RanksThatAreLeftAloneWatchEachOther) {
+  RunningWorld world(GetParam(), 1, 20000, 12, "receive-alone");
+  world.awaitReady();
+  world.awaitLeaving(0, 6);
+  EXPECT_EQ(world.rank(6).readLine(20s).value_or("nothing"), "alone");
+  std::this_thread::sleep_for(1500ms);
+  const auto killed = Clock::now();
+  world.rank(0).signal(SIGKILL);
+  const std::string line = world.rank(6).readLine(40s).value_or("nothing");
+  EXPECT_THAT(line, StartsWith("failed -5"));
+  EXPECT_THAT(line, HasSubstr("rank 0"));
+  EXPECT_LT(Clock::now() - killed, 10s);
+}
+
+// Each abort would be flushed to rank 1, which takes nothing for a while, for a second.
+TEST_P(Faults, ASlowRankHoldsUpTheAbortsOfManyCommunicatorsOnce) {
+  RunningWorld world(GetParam(), 1U << 20, 60000, 3, "many");
+  world.awaitReady();
+  world.rank(1).signal(SIGSTOP);
+  std::this_thread::sleep_for(500ms);
+  const auto killed = Clock::now();
+  world.rank(2).signal(SIGKILL);
+  const std::string line = world.rank(0).readLine(20s).value_or("nothing");
+  EXPECT_THAT(line, StartsWith("failed -5"));
+  EXPECT_THAT(line, HasSubstr("rank 2"));
+  EXPECT_LT(Clock::now() - killed, 4s);
 }
 
 // A step of adpsgd waits for nobody, so a rank that is stopped costs the others its averages alone.
