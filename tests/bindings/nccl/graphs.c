@@ -205,6 +205,103 @@ static void kinds(Rank* rank) {
   destroy(&graph);
 }
 
+/// A group whose calls are in two streams of one capture comes behind both, and before what follows in both.
+static void grouped(Rank* rank) {
+  cudaStream_t other = newStream();
+  CUevent fork;
+  CUevent join;
+  CUDA(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+  CUDA(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+  float* first = deviceFloats(kLarge);
+  float* second = deviceFloats(kLarge);
+  float* copy = deviceFloats(kLarge);
+  const size_t bytes = kLarge * sizeof *copy;
+  begin(rank->stream);
+  CUDA(cuEventRecord(fork, rank->stream));
+  CUDA(cuStreamWaitEvent(other, fork, 0));
+  CUDA(cuMemcpyAsync((CUdeviceptr)(uintptr_t)second, (CUdeviceptr)(uintptr_t)copy, bytes, other));
+  OK(ncclGroupStart());
+  sum(rank, first, first, kLarge);
+  OK(ncclAllReduce(second, second, kLarge, ncclFloat32, ncclMax, rank->comm, other));
+  OK(ncclGroupEnd());
+  CUDA(cuMemcpyAsync((CUdeviceptr)(uintptr_t)copy, (CUdeviceptr)(uintptr_t)second, bytes, other));
+  CUDA(cuEventRecord(join, other));
+  CUDA(cuStreamWaitEvent(rank->stream, join, 0));
+  const Graph graph = end(rank->stream);
+  for (int turn = 0; turn < 5; ++turn) {
+    fill(first, kLarge, 1, 0);
+    fill(second, kLarge, -1, 0);
+    fill(copy, kLarge, (float)(turn + rank->rank), 0);
+    launch(&graph, rank->stream);
+    finish(rank->stream);
+    CHECK(holds(first, kLarge, (float)rank->ranks, 0));
+    CHECK(holds(copy, kLarge, (float)(turn + rank->ranks - 1), 0));
+  }
+  destroy(&graph);
+}
+
+/// Two captures at the same time.
+static void interleaved(Rank* rank) {
+  cudaStream_t other = newStream();
+  float* first = deviceFloats(kCount);
+  float* second = deviceFloats(kCount);
+  CUDA(cuStreamBeginCapture_v2(rank->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  CUDA(cuStreamBeginCapture_v2(other, CU_STREAM_CAPTURE_MODE_RELAXED));
+  for (int i = 0; i < 3; ++i) {
+    sum(rank, first, first, kCount);
+    OK(ncclAllReduce(second, second, kCount / 2, ncclFloat32, ncclSum, rank->comm, other));
+  }
+  const Graph graphs[2] = {end(rank->stream), end(other)};
+  for (int turn = 0; turn < 3; ++turn) {
+    fill(first, kCount, 1, 0);
+    fill(second, kCount, 2, 0);
+    launch(&graphs[1], other);
+    launch(&graphs[0], rank->stream);
+    finish(rank->stream);
+    finish(other);
+    CHECK(holds(first, kCount, powf((float)rank->ranks, 3), 0));
+    CHECK(holds(second, kCount / 2, 2 * powf((float)rank->ranks, 3), 0));
+    CHECK(holds(second + kCount / 2, kCount / 2, 2, 0));
+  }
+  destroy(&graphs[0]);
+  destroy(&graphs[1]);
+}
+
+/// The codec of the call's config holds for its replays: int8 loses a third of a step.
+static void compressed(Rank* rank) {
+  ncclConfigExt_t codec = {NULL, {GOSS_NCCL_VENDOR, GOSS_NCCL_OPTION_CODEC}, {0}};
+  codec.val.s = "int8";
+  ncclCollConfig_t config = {sizeof config,
+                             NCCL_API_MAGIC,
+                             NCCL_VERSION_CODE,
+                             &codec,
+                             NCCL_CONFIG_UNDEF_INT,
+                             NCCL_CONFIG_UNDEF_INT,
+                             NCCL_CONFIG_UNDEF_INT,
+                             NCCL_CONFIG_UNDEF_INT,
+                             NULL,
+                             1,
+                             NCCL_CONFIG_UNDEF_INT,
+                             0,
+                             NULL};
+  float* data = deviceFloats(kCount);
+  begin(rank->stream);
+  OK(ncclAllReduceConfig(data, data, kCount, ncclFloat32, ncclSum, rank->comm, rank->stream, &config));
+  const Graph graph = end(rank->stream);
+  for (int turn = 1; turn < 4; ++turn) {
+    float host[kCount];
+    for (int i = 0; i < kCount; ++i)
+      host[i] = i == 0 ? 127 : (float)turn + 1.0f / 3; // a step is 1
+    put(data, host, sizeof host);
+    launch(&graph, rank->stream);
+    finish(rank->stream);
+    get(host, data, sizeof host);
+    const float whole = (float)(turn * rank->ranks); // But for the rounding of scales.
+    CHECK(host[0] == 127 * (float)rank->ranks && fabsf(host[1] - whole) < 0.05f * whole);
+  }
+  destroy(&graph);
+}
+
 /// A scalar in device memory is read by each replay.
 static void scalars(Rank* rank) {
   float* scalar = deviceFloats(1);
@@ -271,7 +368,10 @@ static void replays(Rank* rank) {
   chain(rank);
   twoStreams(rank);
   forked(rank);
+  grouped(rank);
+  interleaved(rank);
   kinds(rank);
+  compressed(rank);
   scalars(rank);
   mixed(rank);
   given(rank);
