@@ -103,46 +103,47 @@ Status GraphCalls::capture(const Capture& capture, const Queues& queues, const C
     if (Status status = queues[i]->record(*fork_); !status.isOk()) return status;
     if (Status status = lead.await(*fork_); !status.isOk()) return status;
   }
-  DeviceEvent* end = nullptr;
-  if (Status status = enter(capture, lead, end); !status.isOk()) return status;
-  const auto captured = place(calls);
-  if (!captured.isOk()) return captured.status();
+  DeviceEvent* last_call_done = nullptr;
+  if (Status status = enter(capture, lead, last_call_done); !status.isOk()) return status;
+  const auto batch = place(calls);
+  if (!batch.isOk()) return batch.status();
   const std::uint32_t number = ++last_number_;
   {
     const std::lock_guard lock(mutex_);
-    captured_[number] = captured.value();
+    batches_[number] = batch.value();
     graphs_[capture.id].numbers.push_back(number);
   }
-  if (Status status = enqueue(lead, *captured.value(), number); !status.isOk()) return status;
+  if (Status status = enqueue(lead, *batch.value(), number); !status.isOk()) return status;
   if (Status status = devices::cuda::recordInGraph(device_.context(), lead, *launched_); !status.isOk()) return status;
-  if (Status status = lead.record(*end); !status.isOk()) return status;
+  if (Status status = lead.record(*last_call_done); !status.isOk()) return status;
   for (std::size_t i = 1; i < queues.size(); ++i)
-    if (Status status = queues[i]->await(*end); !status.isOk()) return status;
+    if (Status status = queues[i]->await(*last_call_done); !status.isOk()) return status;
   return {};
 }
 
 /// Orders the call behind those before it in the graph, or the graph behind those that are launched before it.
-Status GraphCalls::enter(const Capture& capture, DeviceQueue& lead, DeviceEvent*& end) {
+Status GraphCalls::enter(const Capture& capture, DeviceQueue& lead, DeviceEvent*& last_call_done) {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = graphs_.find(capture.id); found != graphs_.end()) end = found->second.captured.get();
+    if (const auto found = graphs_.find(capture.id); found != graphs_.end())
+      last_call_done = found->second.last_call_done.get();
   }
-  if (end != nullptr) return lead.await(*end);
+  if (last_call_done != nullptr) return lead.await(*last_call_done);
   auto event = device_.event();
   if (!event.isOk()) return event.status();
-  end = event.value().get();
+  last_call_done = event.value().get();
   {
     const std::lock_guard lock(mutex_);
-    graphs_[capture.id].captured = event.take();
+    graphs_[capture.id].last_call_done = event.take();
   }
-  struct Ended {
+  struct Gone {
     GraphCalls* owner;
     std::uint64_t capture;
   };
-  auto argument = std::make_unique<Ended>(Ended{this, capture.id});
+  auto argument = std::make_unique<Gone>(Gone{this, capture.id});
   const CUhostFn function = [](void* given) {
-    const std::unique_ptr<Ended> over(static_cast<Ended*>(given));
-    over->owner->ended(over->capture);
+    const std::unique_ptr<Gone> gone(static_cast<Gone*>(given));
+    gone->owner->graphGone(gone->capture);
   };
   if (Status status = devices::cuda::whenDestroyed(device_.context(), capture, function, argument.get());
       !status.isOk()) {
@@ -151,11 +152,11 @@ Status GraphCalls::enter(const Capture& capture, DeviceQueue& lead, DeviceEvent*
     return status;
   }
   (void)argument.release(); // the function's
-  return devices::cuda::awaitOfGraphsBefore(device_.context(), lead, *launched_);
+  return devices::cuda::awaitEarlierLaunches(device_.context(), lead, *launched_);
 }
 
-Result<std::shared_ptr<const GraphCalls::Captured>> GraphCalls::place(const Calls& calls) {
-  auto captured = std::make_shared<Captured>();
+Result<std::shared_ptr<const GraphCalls::Batch>> GraphCalls::place(const Calls& calls) {
+  auto batch = std::make_shared<Batch>();
   // First how much memory they take, then where it is. What comes in lies before what goes out.
   std::byte* base = nullptr;
   for (const bool places : {false, true}) {
@@ -168,14 +169,14 @@ Result<std::shared_ptr<const GraphCalls::Captured>> GraphCalls::place(const Call
       if (!isInPlace(*call)) made.send = take(sendBlocks(*call, rank_, ranks_) * bytes);
       if (call->device_scalar != nullptr) made.device_scalar = take(elementBytes(call->type));
     }
-    captured->results = base + at;
+    batch->results = base + at;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const std::size_t bytes = calls[i]->count * elementBytes(calls[i]->type);
       placed[i].recv = take(recvBlocks(*calls[i], rank_, ranks_) * bytes);
       if (isInPlace(*calls[i])) placed[i].send = placed[i].recv;
     }
-    captured->end = base + at;
-    captured->calls = std::move(placed);
+    batch->results_end = base + at;
+    batch->calls = std::move(placed);
     if (places) break;
     const auto memory = this->memory(at);
     if (!memory.isOk()) return memory.status();
@@ -183,14 +184,14 @@ Result<std::shared_ptr<const GraphCalls::Captured>> GraphCalls::place(const Call
   }
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const Call& from = *calls[i];
-    Call& to = captured->calls[i];
+    Call& to = batch->calls[i];
     const std::size_t bytes = from.count * elementBytes(from.type);
-    captured->in.push_back({const_cast<std::byte*>(to.send), from.send, sendBlocks(from, rank_, ranks_) * bytes});
-    captured->out.push_back({from.recv, to.recv, recvBlocks(from, rank_, ranks_) * bytes});
+    batch->in.push_back({const_cast<std::byte*>(to.send), from.send, sendBlocks(from, rank_, ranks_) * bytes});
+    batch->out.push_back({from.recv, to.recv, recvBlocks(from, rank_, ranks_) * bytes});
     if (from.device_scalar != nullptr)
-      captured->in.push_back({const_cast<std::byte*>(to.device_scalar), from.device_scalar, elementBytes(from.type)});
+      batch->in.push_back({const_cast<std::byte*>(to.device_scalar), from.device_scalar, elementBytes(from.type)});
   }
-  return std::shared_ptr<const Captured>(captured);
+  return std::shared_ptr<const Batch>(batch);
 }
 
 Result<std::byte*> GraphCalls::memory(std::size_t bytes) {
@@ -203,16 +204,17 @@ Result<std::byte*> GraphCalls::memory(std::size_t bytes) {
   return memory_.back()->data();
 }
 
-/// A graph writes and awaits the same values at each launch: other words of gates only rise, these fall again.
-Status GraphCalls::enqueue(DeviceQueue& lead, const Captured& captured, std::uint32_t number) {
-  if (Status status = lead.copy(captured.in); !status.isOk()) return status;
+/// A graph writes the same numbers at each launch, so the words return to 0 in between; words of eager calls count
+/// upwards.
+Status GraphCalls::enqueue(DeviceQueue& lead, const Batch& batch, std::uint32_t number) {
+  if (Status status = lead.copy(batch.in); !status.isOk()) return status;
   if (Status status = lead.raise(begun_, number); !status.isOk()) return status;
   if (Status status = lead.await(opened_, 1); !status.isOk()) return status;
   if (Status status = lead.raise(opened_, 0); !status.isOk()) return status;
-  return lead.copy(captured.out);
+  return lead.copy(batch.out);
 }
 
-void GraphCalls::ended(std::uint64_t capture) {
+void GraphCalls::graphGone(std::uint64_t capture) {
   const std::lock_guard lock(gone_mutex_);
   gone_.push_back(capture);
 }
@@ -256,6 +258,7 @@ void GraphCalls::end() {
 void GraphCalls::fail(const Status& status) {
   if (!failure_.isOk()) return;
   failure_ = status;
+  hold_end_ = Clock::now() + hold_;
   goss_status known = GOSS_SUCCESS;
   if (comm_ != nullptr) goss_comm_error(comm_, &known, nullptr);
   if (comm_ != nullptr && known == GOSS_SUCCESS) goss_comm_abort(comm_, status.cText());
@@ -295,7 +298,7 @@ void GraphCalls::forgetGone() {
     graph = std::move(graphs_[capture]);
     graphs_.erase(capture);
     for (const std::uint32_t number : graph.numbers)
-      captured_.erase(number);
+      batches_.erase(number);
   }
 }
 
@@ -333,35 +336,36 @@ void GraphCalls::pause() {
 }
 
 void GraphCalls::serve(std::uint32_t number) {
-  std::shared_ptr<const Captured> captured;
+  std::shared_ptr<const Batch> batch;
   Status status;
   goss_comm_t comm = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    captured = captured_.at(number); // A graph that runs is not gone.
+    if (const auto found = batches_.find(number); found != batches_.end()) batch = found->second;
     status = failure_;
     comm = comm_;
   }
+  if (batch == nullptr) return store(opened_, 1); // A graph can be gone before it has run where the device is lost.
   if (status.isOk()) {
-    status = replay(comm, *captured);
+    status = replay(comm, *batch);
     const std::lock_guard lock(mutex_);
-    replayed_.calls += captured->calls.size();
+    replayed_.calls += batch->calls.size();
     if (!status.isOk()) fail(status);
   }
   if (!status.isOk()) {
     awaitRelease();
-    std::memset(captured->results, 0xff, static_cast<std::size_t>(captured->end - captured->results));
+    std::memset(batch->results, 0xff, static_cast<std::size_t>(batch->results_end - batch->results));
   }
   store(opened_, 1);
 }
 
-Status GraphCalls::replay(goss_comm_t comm, const Captured& captured) {
+Status GraphCalls::replay(goss_comm_t comm, const Batch& batch) {
   std::vector<goss_request_t> requests;
   Status status;
   const bool grouped =
-      std::any_of(captured.calls.begin(), captured.calls.end(), [](const Call& call) { return isMessage(call.kind); });
+      std::any_of(batch.calls.begin(), batch.calls.end(), [](const Call& call) { return isMessage(call.kind); });
   if (grouped) goss_group_begin();
-  for (Call call : captured.calls) {
+  for (Call call : batch.calls) {
     if (call.device_scalar != nullptr) call.scale = scalarValue(call.device_scalar, call.type);
     goss_request_t request = nullptr;
     status = start(comm, call, nullptr, &request);
@@ -377,7 +381,7 @@ Status GraphCalls::replay(goss_comm_t comm, const Captured& captured) {
 
 void GraphCalls::awaitRelease() {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, hold_, [this] { return released_; });
+  changed_.wait_until(lock, hold_end_, [this] { return released_; });
 }
 
 } // namespace goss::nccl

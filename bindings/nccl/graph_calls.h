@@ -6,8 +6,8 @@
 /// All replays use the same words and memory, one after the other: calls of one graph are ordered within it, and graphs
 /// by an event, as they are launched. So all ranks launch a communicator's graphs in one order, as for NCCL.
 ///
-/// A call that fails leaves its graph waiting until release(), or for GOSS_DEVICE_HOLD_MS; its results are NaN then,
-/// and those of all replays after it.
+/// A call that fails leaves its graph waiting until release(), or until GOSS_DEVICE_HOLD_MS after the first failure;
+/// its results are NaN then, and those of all replays after it.
 #ifndef GOSS_BINDINGS_NCCL_GRAPH_CALLS_H_
 #define GOSS_BINDINGS_NCCL_GRAPH_CALLS_H_
 
@@ -41,7 +41,8 @@ class GraphCalls {
   GraphCalls& operator=(const GraphCalls&) = delete;
 
   /// Makes `calls`, one or a group, a part of the graph into which the streams of `queues` are being captured; the
-  /// first one does their work. Errors: the first failure; the device's; GOSS_ERR_RESOURCE.
+  /// first one does their work. After a failure no graph may come out of the capture. Errors: the first failure;
+  /// the device's; GOSS_ERR_RESOURCE.
   Status capture(const Capture& capture, const Queues& queues, const Calls& calls);
 
   /// What replays did. Complete after end().
@@ -67,16 +68,16 @@ class GraphCalls {
  private:
   using Clock = std::chrono::steady_clock;
   /// One or a group of calls, on pinned memory.
-  struct Captured {
+  struct Batch {
     std::vector<Call> calls;
     std::vector<CopyJob> in;
     std::vector<CopyJob> out;
-    std::byte* results = nullptr; ///< What is copied out lies from here to `end`.
-    std::byte* end = nullptr;
+    std::byte* results = nullptr; ///< What is copied out lies from here to `results_end`.
+    std::byte* results_end = nullptr;
   };
   struct Graph {
-    std::vector<std::uint32_t> numbers;    ///< Of its calls.
-    std::unique_ptr<DeviceEvent> captured; ///< Behind the last of them.
+    std::vector<std::uint32_t> numbers;          ///< Of its batches.
+    std::unique_ptr<DeviceEvent> last_call_done; ///< Recorded behind the last of them.
   };
 
   GraphCalls(devices::cuda::CudaDevice& device, int rank, int ranks, std::chrono::milliseconds hold)
@@ -84,12 +85,13 @@ class GraphCalls {
   Status prepare();
 
   // In capture().
-  Status enter(const Capture& capture, DeviceQueue& lead, DeviceEvent*& end);
-  Result<std::shared_ptr<const Captured>> place(const Calls& calls);
+  Status enter(const Capture& capture, DeviceQueue& lead, DeviceEvent*& last_call_done);
+  Result<std::shared_ptr<const Batch>> place(const Calls& calls);
   Result<std::byte*> memory(std::size_t bytes);
-  Status enqueue(DeviceQueue& lead, const Captured& captured, std::uint32_t number);
-  /// The graph of `capture` is gone. By a thread of the driver's, which must wait for nothing that calls the driver.
-  void ended(std::uint64_t capture);
+  Status enqueue(DeviceQueue& lead, const Batch& batch, std::uint32_t number);
+  /// The graph of `capture` is gone. Called by a thread of the driver, which must wait for nothing that calls the
+  /// driver.
+  void graphGone(std::uint64_t capture);
 
   // The thread.
   void run(const std::function<Result<goss_comm_t>()>& meet);
@@ -97,7 +99,7 @@ class GraphCalls {
   bool mayEnd();
   void pause();
   void serve(std::uint32_t number);
-  static Status replay(goss_comm_t comm, const Captured& captured);
+  static Status replay(goss_comm_t comm, const Batch& batch);
   void awaitRelease();
   void fail(const Status& status); ///< Under mutex_.
 
@@ -117,11 +119,12 @@ class GraphCalls {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::uint32_t, std::shared_ptr<const Captured>> captured_; ///< By number.
-  std::map<std::uint64_t, Graph> graphs_;                             ///< By capture.
-  goss_comm_t comm_ = nullptr;                                        ///< Null: not there yet, or no more.
+  std::map<std::uint32_t, std::shared_ptr<const Batch>> batches_; ///< By number.
+  std::map<std::uint64_t, Graph> graphs_;                         ///< By capture.
+  goss_comm_t comm_ = nullptr;                                    ///< Null: not there yet, or no more.
   Replayed replayed_;
   Status failure_;
+  Clock::time_point hold_end_{}; ///< Graphs wait no longer for calls that have failed; set with failure_.
   bool released_ = false;
   bool ending_ = false;
   bool ended_ = false;

@@ -77,9 +77,11 @@ ncclResult_t submit(std::vector<Submission> submissions) {
     one.fetched = one.comm->order->fetchScalars(one.calls);
   ncclResult_t result = ncclSuccess;
   for (const Submission& one : submissions) {
+    const auto runs = one.comm->order->submit(one.calls, one.fetched);
+    add(result, report(runs.status()));
+    if (!runs.isOk() || !runs.value()) continue; // Replays are counted as they run.
     for (const auto& call : one.calls)
       one.comm->count(*call);
-    add(result, report(one.comm->order->submit(one.calls, one.fetched)));
   }
   return result;
 }

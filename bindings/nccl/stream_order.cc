@@ -63,7 +63,7 @@ Status StreamOrder::fetchScalars(const std::vector<std::shared_ptr<Call>>& calls
   return {};
 }
 
-Status StreamOrder::submit(const std::vector<std::shared_ptr<Call>>& calls, const Status& fetched) {
+Result<bool> StreamOrder::submit(const std::vector<std::shared_ptr<Call>>& calls, const Status& fetched) {
   const std::lock_guard lock(submit_mutex_);
   // The library's calls tell the other ranks of a device that has failed.
   const auto ends = [](const Status& status) { return !status.isOk() && status.kind() != GOSS_ERR_DEVICE; };
@@ -73,13 +73,23 @@ Status StreamOrder::submit(const std::vector<std::shared_ptr<Call>>& calls, cons
   if (!queues.isOk()) return queues.status();
   const auto capture = captureOf(queues.value());
   if (ends(capture.status())) return capture.status();
-  if (capture.isOk() && capture.value().has_value()) return submitToGraph(*capture.value(), queues.value(), calls);
+  if (capture.isOk() && capture.value().has_value()) {
+    Status status = submitToGraph(*capture.value(), queues.value(), calls);
+    if (status.isOk()) return false;
+    // Half a call in a graph would leave the words wrong for all replays. The other ranks may have captured theirs, and
+    // wait for this one's when they launch it.
+    devices::cuda::breakCapture(contextOf(device_), *queues.value().front());
+    const std::lock_guard inner(mutex_);
+    fail(status);
+    return status;
+  }
   DeviceQueue& lead = *queues.value().front();
   Status status = fetched.isOk() ? join(queues.value()) : fetched;
   if (!ends(status))
     if (const Status posted = post(lead.stream(), calls); status.isOk() || !posted.isOk()) status = posted;
   const Status left = leave(queues.value());
-  return status.isOk() ? left : status;
+  if (status.isOk()) status = left;
+  return status.isOk() ? Result<bool>(true) : status;
 }
 
 Result<DeviceQueue*> StreamOrder::queueOf(cudaStream_t stream) {
@@ -142,6 +152,9 @@ Status StreamOrder::submitToGraph(const devices::cuda::Capture& capture, const Q
     if (!made.isOk()) return made.status();
     const std::lock_guard lock(mutex_);
     graphs_ = made.take();
+    // What ended the communicator meanwhile has not found the graphs' calls.
+    if (!failure_.isOk()) graphs_->abort(failure_);
+    if (aborted_) graphs_->release();
   }
   return graphs_->capture(capture, queues, calls);
 }
@@ -236,10 +249,14 @@ Status StreamOrder::startNext(Call& call, void* stream, goss_request_t* request)
 
 void StreamOrder::note(const Status& failure) {
   if (!failure_.isOk()) return;
-  failure_ = failure;
   // Calls of other ranks' devices end as a loss does: this one's lives.
-  if (failure.kind() == GOSS_ERR_DEVICE && probe_->isDone().isOk())
-    failure_ = Status::error(GOSS_ERR_PEER_LOST, std::string(failure.text()));
+  const bool lives = failure.kind() == GOSS_ERR_DEVICE && probe_->isDone().isOk();
+  fail(lives ? Status::error(GOSS_ERR_PEER_LOST, std::string(failure.text())) : failure);
+}
+
+void StreamOrder::fail(const Status& failure) {
+  if (!failure_.isOk()) return;
+  failure_ = failure;
   if (settings().log) (void)report(failure_);
   if (graphs_ != nullptr) graphs_->abort(failure_);
   // What fails alone in the library fails the communicator here: the other ranks wait for calls that do not come.
@@ -298,6 +315,7 @@ void StreamOrder::abort(const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
     note(Status::error(GOSS_ERR_ABORTED, reason));
+    aborted_ = true;
     if (graphs_ != nullptr) graphs_->release();
   }
   const std::string told = known.isOk() ? reason : fmt::format("{}: {}", reason, known.text());

@@ -34,10 +34,11 @@ class StreamOrder {
   /// calls it for all its communicators before the first submit(): a stream may come to its scalar behind another's
   /// call. Errors: as submit()'s; GOSS_ERR_TIMEOUT.
   Status fetchScalars(const std::vector<std::shared_ptr<Call>>& calls);
-  /// Puts `calls`, one or a group, into their streams, or into the graph that these are captured into, and returns.
-  /// `fetched`: what fetchScalars() has returned. Errors: that; the first failure; GOSS_ERR_UNSUPPORTED where some
-  /// streams of a group are captured and others are not; the library's.
-  Status submit(const std::vector<std::shared_ptr<Call>>& calls, const Status& fetched);
+  /// Puts `calls`, one or a group, into their streams, or into the graph that these are captured into, and returns
+  /// whether they run now: those of a graph run whenever it is launched. `fetched`: what fetchScalars() has returned.
+  /// Errors: that; the first failure; GOSS_ERR_UNSUPPORTED where some streams of a group are captured and others are
+  /// not; the library's. A call that cannot be captured breaks the capture and fails the communicator.
+  Result<bool> submit(const std::vector<std::shared_ptr<Call>>& calls, const Status& fetched);
   /// Waits until all that was submitted, and all launches of graphs with calls, are done, or one has failed.
   void drain();
 
@@ -70,8 +71,10 @@ class StreamOrder {
   /// Gives a message its tag, which a refused one leaves to the next.
   Status startNext(Call& call, void* stream, goss_request_t* request);
 
+  // Under mutex_.
   void collect();
   void note(const Status& failure);
+  void fail(const Status& failure);
 
   Device& device_; ///< The CUDA provider.
   const goss_comm_t comm_;
@@ -89,6 +92,7 @@ class StreamOrder {
   std::mutex mutex_;
   std::deque<goss_request_t> pending_; ///< Requests of submitted calls, in their order.
   Status failure_;
+  bool aborted_ = false;
   std::shared_ptr<GraphCalls> graphs_; ///< Null: no call was captured so far.
 
   std::unique_ptr<DeviceEvent> probe_; ///< Never recorded: asks the device whether it lives.

@@ -49,7 +49,12 @@ Status whenDestroyed(const Context& context, const Capture& capture, CUhostFn fu
   return context.statusOf(error, "cuGraphRetainUserObject");
 }
 
-Status awaitOfGraphsBefore(const Context& context, const DeviceQueue& queue, const DeviceEvent& event) {
+void breakCapture(const Context& context, const DeviceQueue& queue) {
+  const InContext inside(context);
+  (void)context.driver().streamSynchronize(streamOf(queue)); // A captured stream refuses it, and its capture is lost.
+}
+
+Status awaitEarlierLaunches(const Context& context, const DeviceQueue& queue, const DeviceEvent& event) {
   const InContext inside(context);
   return context.statusOf(context.driver().streamWaitEvent(streamOf(queue), handleOf(event), CU_EVENT_WAIT_EXTERNAL),
                           "cuStreamWaitEvent");

@@ -23,9 +23,12 @@ Result<std::optional<Capture>> captureOf(const Context& context, const DeviceQue
 /// called with `argument`, by a thread that may not call the driver. Not called on failure.
 Status whenDestroyed(const Context& context, const Capture& capture, CUhostFn function, void* argument);
 
+/// No graph comes out of the capture of `queue`'s stream.
+void breakCapture(const Context& context, const DeviceQueue& queue);
+
 /// The captured stream waits, when the graph runs, for what recordInGraph(), or a stream outside of all graphs, last
 /// recorded in `event` before the graph was launched.
-Status awaitOfGraphsBefore(const Context& context, const DeviceQueue& queue, const DeviceEvent& event);
+Status awaitEarlierLaunches(const Context& context, const DeviceQueue& queue, const DeviceEvent& event);
 /// The captured stream records `event` whenever the graph runs.
 Status recordInGraph(const Context& context, const DeviceQueue& queue, const DeviceEvent& event);
 

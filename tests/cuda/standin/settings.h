@@ -96,6 +96,9 @@ Counts counts();
 extern "C" void cudaStandinConfigure(const standin::Settings& settings);
 /// The `calls`-th call on `device` from now on fails, and all after it.
 extern "C" void cudaStandinFail(int device, std::uint64_t calls);
+/// The `items`-th item that the calling thread puts into a stream from now on is refused, and it alone: the call
+/// returns CUDA_ERROR_OUT_OF_MEMORY. 0: none is.
+extern "C" void cudaStandinRefuse(std::uint64_t items);
 extern "C" void cudaStandinCounts(standin::Counts* counts);
 /// What a kernel that runs sees of its device.
 struct cudaStandinMachine {

@@ -14,6 +14,7 @@ namespace {
 
 thread_local int context_of_thread = 0;
 thread_local bool in_host_function = false;
+thread_local std::uint64_t refused_in = 0; ///< Of cudaStandinRefuse().
 thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 /// All streams. It outlives the threads of queues, which nobody joins at the end of a process.
@@ -179,6 +180,7 @@ CUresult submit(CUstream handle, Queue::Item item) {
   Stream* stream = streamOf(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (stream->capture == Capture::broken) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (refused_in > 0 && --refused_in == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   if (stream->capture == Capture::active) {
     stream->graph->nodes.emplace_back(
         [lane = stream->lane, item = std::move(item)](Launch& launch) { launch.lanes[lane]->push(item); });
@@ -210,3 +212,5 @@ CUresult enterOutsideCaptures() {
 }
 
 } // namespace standin
+
+void cudaStandinRefuse(std::uint64_t items) { standin::refused_in = items; }
