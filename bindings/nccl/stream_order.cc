@@ -171,8 +171,8 @@ Status StreamOrder::join(const Queues& queues) {
 }
 
 Status StreamOrder::leave(const Queues& queues) {
+  if (Status status = queues.front()->record(*end_); !status.isOk()) return status;
   last_ = queues.front();
-  if (Status status = last_->record(*end_); !status.isOk()) return status;
   for (std::size_t i = 1; i < queues.size(); ++i)
     if (Status status = queues[i]->await(*end_); !status.isOk()) return status;
   return {};

@@ -29,6 +29,12 @@ Result<std::optional<Capture>> captureOf(const Context& context, const DeviceQue
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult error =
       driver.streamGetCaptureInfo(streamOf(queue), &status, &capture.id, &capture.graph, nullptr, nullptr);
+  if (error == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("{}: a blocking stream is being captured into a CUDA graph, which a call in the "
+                                     "legacy default stream would break; end the capture before, or call in another "
+                                     "stream",
+                                     context.name()));
   if (error != CUDA_SUCCESS) return context.statusOf(error, "cuStreamGetCaptureInfo");
   if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
     return Status::error(GOSS_ERR_UNSUPPORTED,

@@ -15,8 +15,9 @@ struct Capture {
   CUgraph graph = nullptr;
 };
 
-/// What `queue`'s stream is being captured into; nullopt: it is not. Errors: GOSS_ERR_UNSUPPORTED for a driver before
-/// CUDA 12; the device's, also of a capture that is broken.
+/// What `queue`'s stream is being captured into; nullopt: it is not. Errors: GOSS_ERR_UNSUPPORTED where the
+/// driver cannot tell, where the capture is broken, and for the legacy default stream while a blocking stream is
+/// captured; the device's.
 Result<std::optional<Capture>> captureOf(const Context& context, const DeviceQueue& queue);
 
 /// Once the graph of `capture`, all that was instantiated from it and all launches of that are gone, `function` is

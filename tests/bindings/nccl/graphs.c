@@ -325,6 +325,32 @@ static void given(Rank* rank) {
   }
 }
 
+/// A call in the legacy default stream would break the capture of a blocking stream: it is refused, and the capture
+/// goes on.
+static void legacy(Rank* rank) {
+  cudaStream_t blocking;
+  CUDA(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+  float* data = deviceFloats(kCount);
+  float* beside = deviceFloats(kCount);
+  fill(beside, kCount, 1, 0);
+  begin(blocking);
+  OK(ncclAllReduce(data, data, kCount, ncclFloat32, ncclSum, rank->comm, blocking));
+  CHECK(ncclAllReduce(beside, beside, kCount, ncclFloat32, ncclSum, rank->comm, NULL) == ncclInvalidUsage);
+  CHECK(strstr(ncclGetLastError(NULL), "legacy default stream") != NULL);
+  OK(ncclAllReduce(data, data, kCount, ncclFloat32, ncclSum, rank->comm, blocking));
+  const Graph graph = end(blocking);
+  fill(data, kCount, 1, 0);
+  launch(&graph, blocking);
+  OK(ncclAllReduce(beside, beside, kCount, ncclFloat32, ncclSum, rank->comm, NULL));
+  sum(rank, beside, beside, kCount);
+  finish(rank->stream);
+  finish(blocking);
+  CHECK(holds(data, kCount, powf((float)rank->ranks, 2), 0));
+  CHECK(holds(beside, kCount, powf((float)rank->ranks, 2), 0));
+  destroy(&graph);
+  CUDA(cuStreamDestroy_v2(blocking));
+}
+
 static void replays(Rank* rank) {
   replaysMany(rank);
   chain(rank);
@@ -336,6 +362,7 @@ static void replays(Rank* rank) {
   compressed(rank);
   scalars(rank);
   mixed(rank);
+  legacy(rank);
   given(rank);
 }
 

@@ -249,7 +249,7 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
   const standin::Stream* stream = standin::streamOf(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   *status = static_cast<CUstreamCaptureStatus>(stream->capture.load());
-  return CUDA_SUCCESS;
+  return standin::refuseLegacy(*stream, false);
 }
 CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
                                    const CUgraphNode** /*dependencies*/, size_t* /*count*/) {

@@ -6,7 +6,8 @@
 ///   a real machine does; copies and memory operations of streams use the other mapping.
 /// - What a real driver forbids or punishes is found: a copy into memory that was freed (the context is lost, and
 ///   standard error names the call), a host function that calls the driver, synchronising a stream that is captured,
-///   asking for events and allocating while another thread captures in global mode.
+///   the legacy default stream while a blocking stream is captured, asking for events and allocating while another
+///   thread captures in global mode.
 /// - Graphs are captured, also from several streams, and launched: streams of one capture are ordered by events alone.
 /// - Kernels do not run: the interface has no launch. Those of Gossamer do, which are codecs and gates: the stand-in's
 ///   own libgossamer_cuda_kernels.so runs them as host code in the stream's queue.

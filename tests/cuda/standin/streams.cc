@@ -175,6 +175,25 @@ bool endCapture(const std::shared_ptr<Graph>& graph) {
   return broken;
 }
 
+CUresult refuseLegacy(const Stream& stream, bool breaks) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto legacy = all.legacy.find(stream.device);
+  if (legacy == all.legacy.end() || legacy->second != &stream) return CUDA_SUCCESS;
+  CUresult result = CUDA_SUCCESS;
+  const auto look = [&](Stream* other) {
+    const bool blocking = other->device == stream.device && (other->flags & CU_STREAM_NON_BLOCKING) == 0;
+    if (!blocking || other->capture == Capture::none) return;
+    if (breaks) other->capture = Capture::broken;
+    result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  };
+  for (Stream* other : all.streams)
+    look(other);
+  for (const auto& [key, other] : all.own)
+    look(other);
+  return result;
+}
+
 CUresult submit(CUstream handle, Queue::Item item) {
   if (const CUresult error = enter(); error != CUDA_SUCCESS) return error;
   Stream* stream = streamOf(handle);
@@ -186,13 +205,15 @@ CUresult submit(CUstream handle, Queue::Item item) {
         [lane = stream->lane, item = std::move(item)](Launch& launch) { launch.lanes[lane]->push(item); });
     return CUDA_SUCCESS;
   }
+  if (const CUresult error = refuseLegacy(*stream, true); error != CUDA_SUCCESS) return error;
   orderWithLegacy(*stream);
   stream->queue->push(std::move(item));
   return CUDA_SUCCESS;
 }
 
 CUresult refuseCapture(Stream* stream) {
-  if (stream == nullptr || stream->capture == Capture::none) return CUDA_SUCCESS;
+  if (stream == nullptr) return CUDA_SUCCESS;
+  if (stream->capture == Capture::none) return refuseLegacy(*stream, true);
   stream->capture = Capture::broken;
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }

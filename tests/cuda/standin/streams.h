@@ -76,6 +76,9 @@ CUresult submit(CUstream handle, Queue::Item item);
 void joinCapture(Stream& stream, const std::shared_ptr<Graph>& graph, CUstreamCaptureMode mode);
 /// No stream is captured into `graph` any more. Whether the capture was broken.
 bool endCapture(const std::shared_ptr<Graph>& graph);
+/// Not success: `stream` is the legacy default stream, and a blocking stream of its device is being captured. `breaks`:
+/// the capture ends thereby.
+CUresult refuseLegacy(const Stream& stream, bool breaks);
 /// For what a captured stream does not allow: breaks the capture. `stream` may be nullptr.
 CUresult refuseCapture(Stream* stream);
 /// As cuThreadExchangeStreamCaptureMode.

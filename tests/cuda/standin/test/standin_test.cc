@@ -323,6 +323,32 @@ TEST_F(Standin, AnotherThreadsCallsBreakAGlobalCaptureUnlessTheyAreRelaxed) {
   }
 }
 
+TEST_F(Standin, TheLegacyStreamIsRefusedWhileABlockingStreamIsCaptured) {
+  CUstream blocking = nullptr;
+  ASSERT_EQ(cuStreamCreate(&blocking, CU_STREAM_DEFAULT), CUDA_SUCCESS);
+  CUevent event = nullptr;
+  ASSERT_EQ(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  ASSERT_EQ(cuEventRecord(event, nullptr), CUDA_SUCCESS);
+  for (const bool breaks : {false, true}) {
+    ASSERT_EQ(cuStreamBeginCapture_v2(blocking, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    EXPECT_EQ(cuStreamIsCapturing(CU_STREAM_LEGACY, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    EXPECT_EQ(cuStreamGetCaptureInfo_v2(nullptr, &status, nullptr, nullptr, nullptr, nullptr),
+              CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    if (breaks) {
+      EXPECT_EQ(cuEventRecord(event, nullptr), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    }
+    CUgraph graph = nullptr;
+    EXPECT_EQ(cuStreamEndCapture(blocking, &graph), breaks ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS);
+    EXPECT_EQ(cuEventRecord(event, nullptr), CUDA_SUCCESS);
+  }
+  CUstream other = newStream(); // Its capture leaves the legacy stream alone.
+  ASSERT_EQ(cuStreamBeginCapture_v2(other, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventRecord(event, nullptr), CUDA_SUCCESS);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(cuStreamEndCapture(other, &graph), CUDA_SUCCESS);
+}
+
 TEST_F(Standin, AHostFunctionMayNotCallTheDriver) {
   const CUstream stream = newStream();
   static std::atomic<int> result{-1};
