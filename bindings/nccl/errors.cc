@@ -114,4 +114,11 @@ Status lastFailure(goss_status status) {
   return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
 }
 
+void abortUnlessFailed(goss_comm_t comm, const Status& failure) {
+  if (comm == nullptr) return;
+  goss_status known = GOSS_SUCCESS;
+  goss_comm_error(comm, &known, nullptr);
+  if (known == GOSS_SUCCESS) goss_comm_abort(comm, failure.cText());
+}
+
 } // namespace goss::nccl

@@ -27,6 +27,8 @@ ncclResult_t report(const Status& status);
 Status invalid(std::string text);
 /// The calling thread's last failure in the C ABI.
 Status lastFailure(goss_status status);
+/// goss_comm_abort() with the text of `failure`, unless `comm` is null, or has failed already.
+void abortUnlessFailed(goss_comm_t comm, const Status& failure);
 
 } // namespace goss::nccl
 

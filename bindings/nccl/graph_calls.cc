@@ -60,8 +60,7 @@ Status awaitAll(goss_comm_t comm, std::vector<goss_request_t>& requests) {
 
 } // namespace
 
-Result<std::shared_ptr<GraphCalls>> GraphCalls::make(devices::cuda::CudaDevice& device, goss_comm_t comm,
-                                                     const std::function<Result<goss_comm_t>()>& meet) {
+Result<std::shared_ptr<GraphCalls>> GraphCalls::make(devices::cuda::CudaDevice& device, goss_comm_t comm) {
   goss_config config;
   if (const goss_status status = goss_config_init(&config); status != GOSS_SUCCESS) return lastFailure(status);
   std::int32_t rank = 0;
@@ -69,9 +68,9 @@ Result<std::shared_ptr<GraphCalls>> GraphCalls::make(devices::cuda::CudaDevice& 
   goss_comm_rank(comm, &rank);
   goss_comm_size(comm, &ranks);
   std::shared_ptr<GraphCalls> made(
-      new GraphCalls(device, rank, ranks, std::chrono::milliseconds(config.device_hold_ms)));
+      new GraphCalls(device, comm, rank, ranks, std::chrono::milliseconds(config.device_hold_ms)));
   if (Status status = made->prepare(); !status.isOk()) return status;
-  std::thread([made, meet] { made->run(meet); }).detach();
+  std::thread([made] { made->run(); }).detach();
   return made;
 }
 
@@ -259,21 +258,12 @@ void GraphCalls::fail(const Status& status) {
   if (!failure_.isOk()) return;
   failure_ = status;
   hold_end_ = Clock::now() + hold_;
-  goss_status known = GOSS_SUCCESS;
-  if (comm_ != nullptr) goss_comm_error(comm_, &known, nullptr);
-  if (comm_ != nullptr && known == GOSS_SUCCESS) goss_comm_abort(comm_, status.cText());
+  abortUnlessFailed(comm_, status);
 }
 
 // ---- The thread that serves replays ----
 
-void GraphCalls::run(const std::function<Result<goss_comm_t>()>& meet) {
-  const auto met = meet();
-  {
-    const std::lock_guard lock(mutex_);
-    if (met.isOk()) comm_ = met.value();
-    if (!met.isOk()) fail(met.status());
-    if (met.isOk() && !failure_.isOk()) goss_comm_abort(comm_, failure_.cText());
-  }
+void GraphCalls::run() {
   while (!mayEnd()) {
     const std::uint32_t number = load(begun_);
     if (number == 0) {
@@ -306,14 +296,12 @@ bool GraphCalls::mayEnd() {
   forgetGone();
   const std::lock_guard lock(mutex_);
   if (ending_ && !ended_) {
-    if (comm_ != nullptr) {
-      goss_counters counters;
-      goss_counters_init(&counters, sizeof counters);
-      goss_comm_counters(comm_, &counters);
-      replayed_.bytes_sent = counters.wire_bytes_sent;
-      replayed_.bytes_received = counters.wire_bytes_received;
-      goss_comm_destroy(std::exchange(comm_, nullptr));
-    }
+    goss_counters counters;
+    goss_counters_init(&counters, sizeof counters);
+    goss_comm_counters(comm_, &counters);
+    replayed_.bytes_sent = counters.wire_bytes_sent;
+    replayed_.bytes_received = counters.wire_bytes_received;
+    comm_ = nullptr;
     if (failure_.isOk())
       failure_ = Status::error(GOSS_ERR_ABORTED, "the communicator of a CUDA graph's call was destroyed");
     ended_ = true;

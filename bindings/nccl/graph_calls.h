@@ -1,7 +1,8 @@
 /// Calls of one communicator that CUDA graphs replay. A captured call becomes a part of the graph: its data are copied
 /// into pinned memory, a word there tells the host which call it is, the graph waits for a second word, lowers it again
 /// and copies the results out. A thread waits for the first word, runs the call on a communicator that replays alone
-/// use, so that they take no numbers among the other calls of the program, and raises the second.
+/// use, so that they take no numbers among the other calls of the program, and raises the second. A capture exchanges
+/// nothing with other ranks.
 ///
 /// All replays use the same words and memory, one after the other: calls of one graph are ordered within it, and graphs
 /// by an event, as they are launched. So all ranks launch a communicator's graphs in one order, as for NCCL.
@@ -14,7 +15,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -34,9 +34,8 @@ class GraphCalls {
   using Queues = std::vector<DeviceQueue*>;
   using Calls = std::vector<std::shared_ptr<Call>>;
 
-  /// For calls of `comm`. `meet` makes the replays' communicator; it may wait for the other ranks.
-  static Result<std::shared_ptr<GraphCalls>> make(devices::cuda::CudaDevice& device, goss_comm_t comm,
-                                                  const std::function<Result<goss_comm_t>()>& meet);
+  /// Replays run on `comm`, which is lent until end().
+  static Result<std::shared_ptr<GraphCalls>> make(devices::cuda::CudaDevice& device, goss_comm_t comm);
   GraphCalls(const GraphCalls&) = delete;
   GraphCalls& operator=(const GraphCalls&) = delete;
 
@@ -61,8 +60,8 @@ class GraphCalls {
   void abort(const Status& failure);
   /// Graphs wait no more for calls that have failed.
   void release();
-  /// The communicator ends: what graphs that remain replay from now on fails at once. Returns when nothing uses the
-  /// communicators any more.
+  /// The communicator ends: what graphs that remain replay from now on fails at once. Returns when nothing uses it any
+  /// more.
   void end();
 
  private:
@@ -80,8 +79,8 @@ class GraphCalls {
     std::unique_ptr<DeviceEvent> last_call_done; ///< Recorded behind the last of them.
   };
 
-  GraphCalls(devices::cuda::CudaDevice& device, int rank, int ranks, std::chrono::milliseconds hold)
-      : device_(device), rank_(rank), ranks_(ranks), hold_(hold) {}
+  GraphCalls(devices::cuda::CudaDevice& device, goss_comm_t comm, int rank, int ranks, std::chrono::milliseconds hold)
+      : device_(device), rank_(rank), ranks_(ranks), hold_(hold), comm_(comm) {}
   Status prepare();
 
   // In capture().
@@ -94,7 +93,7 @@ class GraphCalls {
   void graphGone(std::uint64_t capture);
 
   // The thread.
-  void run(const std::function<Result<goss_comm_t>()>& meet);
+  void run();
   void forgetGone();
   bool mayEnd();
   void pause();
@@ -121,7 +120,7 @@ class GraphCalls {
   std::condition_variable changed_;
   std::map<std::uint32_t, std::shared_ptr<const Batch>> batches_; ///< By number.
   std::map<std::uint64_t, Graph> graphs_;                         ///< By capture.
-  goss_comm_t comm_ = nullptr;                                    ///< Null: not there yet, or no more.
+  goss_comm_t comm_;                                              ///< Null after end().
   Replayed replayed_;
   Status failure_;
   Clock::time_point hold_end_{}; ///< Graphs wait no longer for calls that have failed; set with failure_.

@@ -70,9 +70,6 @@ ncclResult_t runStarts(std::vector<Start> starts) {
 }
 
 ncclResult_t submit(std::vector<Submission> submissions) {
-  // All ranks' exchanges on a communicator come before the calls that follow them in the program.
-  for (const Submission& one : submissions)
-    one.comm->turns->awaitAll();
   for (Submission& one : submissions)
     one.fetched = one.comm->order->fetchScalars(one.calls);
   ncclResult_t result = ncclSuccess;

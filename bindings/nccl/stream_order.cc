@@ -30,6 +30,8 @@ const devices::cuda::Context& contextOf(Device& device) { return cudaOf(device).
 
 Result<std::unique_ptr<StreamOrder>> StreamOrder::make(Device& device, goss_comm_t comm, std::shared_ptr<Turns> turns) {
   std::unique_ptr<StreamOrder> made(new StreamOrder(device, comm, std::move(turns)));
+  // First, as the other ranks wait for it.
+  if (Status status = lastFailure(goss_comm_dup(comm, &made->replays_)); !status.isOk()) return status;
   for (auto* event : {&made->end_, &made->fork_, &made->scalar_, &made->probe_}) {
     auto fresh = device.event();
     if (!fresh.isOk()) return fresh.status();
@@ -42,6 +44,7 @@ StreamOrder::~StreamOrder() {
   drain();
   if (Status status = failure(); !status.isOk()) goss_comm_abort(comm_, status.cText());
   if (graphs_ != nullptr) graphs_->end();
+  goss_comm_destroy(replays_);
   // A stream that has not come to the copy uses the memory later.
   if (host_scalar_ == nullptr) return;
   if (const Result<bool> done = scalar_->isDone(); done.isOk() && !done.value()) (void)host_scalar_.release();
@@ -83,6 +86,8 @@ Result<bool> StreamOrder::submit(const std::vector<std::shared_ptr<Call>>& calls
     fail(status);
     return status;
   }
+  // All ranks' exchanges on the communicator come before the calls that follow them in the program.
+  turns_->awaitAll();
   DeviceQueue& lead = *queues.value().front();
   Status status = fetched.isOk() ? join(queues.value()) : fetched;
   if (!ends(status))
@@ -136,19 +141,10 @@ Result<StreamOrder::Capture> StreamOrder::captureOf(const Queues& queues) const 
   return first;
 }
 
-/// The replays' communicator is made in the order of the program, and of all ranks, but not waited for: a group may
-/// hold calls of several ranks.
 Status StreamOrder::submitToGraph(const devices::cuda::Capture& capture, const Queues& queues,
                                   const std::vector<std::shared_ptr<Call>>& calls) {
   if (graphs_ == nullptr) {
-    const auto meet = [turn = std::make_shared<Turn>(turns_), comm = comm_]() -> Result<goss_comm_t> {
-      turn->await();
-      goss_comm_t made = nullptr;
-      const Status status = lastFailure(goss_comm_dup(comm, &made));
-      turn->end();
-      return status.isOk() ? Result<goss_comm_t>(made) : status;
-    };
-    auto made = GraphCalls::make(cudaOf(device_), comm_, meet);
+    auto made = GraphCalls::make(cudaOf(device_), replays_);
     if (!made.isOk()) return made.status();
     const std::lock_guard lock(mutex_);
     graphs_ = made.take();
@@ -250,7 +246,7 @@ Status StreamOrder::startNext(Call& call, void* stream, goss_request_t* request)
 void StreamOrder::note(const Status& failure) {
   if (!failure_.isOk()) return;
   // Calls of other ranks' devices end as a loss does: this one's lives.
-  const bool lives = failure.kind() == GOSS_ERR_DEVICE && probe_->isDone().isOk();
+  const bool lives = failure.kind() == GOSS_ERR_DEVICE && probe_ != nullptr && probe_->isDone().isOk();
   fail(lives ? Status::error(GOSS_ERR_PEER_LOST, std::string(failure.text())) : failure);
 }
 
@@ -260,9 +256,8 @@ void StreamOrder::fail(const Status& failure) {
   if (settings().log) (void)report(failure_);
   if (graphs_ != nullptr) graphs_->abort(failure_);
   // What fails alone in the library fails the communicator here: the other ranks wait for calls that do not come.
-  goss_status known = GOSS_SUCCESS;
-  goss_comm_error(comm_, &known, nullptr);
-  if (known == GOSS_SUCCESS) goss_comm_abort(comm_, failure_.cText());
+  for (goss_comm_t comm : {comm_, replays_})
+    abortUnlessFailed(comm, failure_);
 }
 
 /// Forgets calls that are over, and finds the ones that have failed.
@@ -293,10 +288,12 @@ std::shared_ptr<GraphCalls> StreamOrder::graphs() {
 Status StreamOrder::failure() {
   const std::lock_guard lock(mutex_);
   collect();
-  goss_status status = GOSS_SUCCESS;
-  const char* text = "";
-  goss_comm_error(comm_, &status, &text);
-  if (status != GOSS_SUCCESS) note(Status::error(status, text));
+  for (goss_comm_t comm : {comm_, replays_}) {
+    goss_status status = GOSS_SUCCESS;
+    const char* text = "";
+    if (comm != nullptr) goss_comm_error(comm, &status, &text);
+    if (status != GOSS_SUCCESS) note(Status::error(status, text));
+  }
   return failure_;
 }
 

@@ -23,7 +23,8 @@ namespace goss::nccl {
 /// Thread-safe. Calls are matched with those of the other ranks in the order of submit().
 class StreamOrder {
  public:
-  /// `comm` is lent until this is destroyed. `turns`: of the communicators that come out of it.
+  /// `comm` is lent until this is destroyed. `turns`: of the communicators that come out of it. Collective: the
+  /// ranks make another communicator, for calls that CUDA graphs replay.
   static Result<std::unique_ptr<StreamOrder>> make(Device& device, goss_comm_t comm, std::shared_ptr<Turns> turns);
   StreamOrder(const StreamOrder&) = delete;
   StreamOrder& operator=(const StreamOrder&) = delete;
@@ -78,6 +79,7 @@ class StreamOrder {
 
   Device& device_; ///< The CUDA provider.
   const goss_comm_t comm_;
+  goss_comm_t replays_ = nullptr; ///< Communicator of the calls that CUDA graphs replay.
   const std::shared_ptr<Turns> turns_;
 
   std::mutex submit_mutex_;

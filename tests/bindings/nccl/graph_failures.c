@@ -55,6 +55,9 @@ static Begun captured(Rank* rank, size_t count) {
   for (int i = 0; i < kCalls; ++i)
     sum(rank, made.data, made.data, count);
   made.graph = end(rank->stream);
+  char told[128] = {0};
+  for (int r = 0; r < rank->ranks; ++r)
+    share(rank, told, r); // A failure comes when all have captured.
   return made;
 }
 
@@ -147,24 +150,34 @@ static void destroyed(Rank* rank) {
   destroy(&begun.graph);
 }
 
-/// Rank 1 captures nothing, and both end: nobody waits for the communicator that replays would have used.
-static void lonely(Rank* rank) {
-  float* data = deviceFloats(kCount);
+/// Rank 1 captures nothing, and rank 0 ends the communicator by `finished`: nobody waits for rank 1.
+static void endAlone(Rank* rank, ncclResult_t (*finished)(ncclComm_t), int launches) {
+  const ncclComm_t parent = rank->comm;
+  OK(ncclCommSplit(parent, 0, rank->rank, &rank->comm, NULL));
   char told[128] = {0};
   if (rank->rank == 0) {
+    float* data = deviceFloats(kCount);
     begin(rank->stream);
     sum(rank, data, data, kCount);
     const Graph graph = end(rank->stream);
-    launch(&graph, rank->stream);
+    for (int i = 0; i < launches; ++i)
+      launch(&graph, rank->stream);
     usleep(50000);
-    CHECK(cuStreamQuery(rank->stream) == CUDA_ERROR_NOT_READY);
-    OK(ncclCommAbort(rank->comm));
-    rank->comm = NULL;
+    CHECK(cuStreamQuery(rank->stream) == (launches > 0 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS));
+    OK(finished(rank->comm));
+    launch(&graph, rank->stream);
     finish(rank->stream);
     CHECK(spoiled(data));
     destroy(&graph);
   }
   share(rank, told, 0);
+  if (rank->rank == 1) OK(ncclCommDestroy(rank->comm));
+  rank->comm = parent;
+}
+
+static void lonely(Rank* rank) {
+  endAlone(rank, ncclCommAbort, 1);
+  endAlone(rank, ncclCommDestroy, 0);
 }
 
 /// Without an abort graphs go on when GOSS_DEVICE_HOLD_MS, a second, has passed since the failure, however many calls

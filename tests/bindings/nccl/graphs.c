@@ -351,6 +351,51 @@ static void legacy(Rank* rank) {
   CUDA(cuStreamDestroy_v2(blocking));
 }
 
+static Graph captureSum(Rank* rank, ncclComm_t comm, float* data) {
+  begin(rank->stream);
+  OK(ncclAllReduce(data, data, kCount, ncclFloat32, ncclSum, comm, rank->stream));
+  return end(rank->stream);
+}
+
+/// A capture needs nothing of the other ranks: some alone make one, or all in other orders.
+static void apart(Rank* rank) {
+  ncclComm_t comms[3];
+  for (int i = 0; i < 3; ++i)
+    OK(ncclCommSplit(rank->comm, 0, rank->rank, &comms[i], NULL));
+  float* first = deviceFloats(kCount);
+  float* second = deviceFloats(kCount);
+  float* third = deviceFloats(kCount);
+  Graph graphs[3];
+  // Ranks 0 and 1 capture a message.
+  begin(rank->stream);
+  if (rank->rank == 0) OK(ncclSend(first, kCount, ncclFloat32, 1, comms[0], rank->stream));
+  if (rank->rank == 1) OK(ncclRecv(first, kCount, ncclFloat32, 0, comms[0], rank->stream));
+  graphs[0] = end(rank->stream);
+  // Rank 0 captures before a call, the others behind it.
+  fill(second, kCount, 1, 0);
+  if (rank->rank == 0) graphs[1] = captureSum(rank, comms[1], second);
+  OK(ncclAllReduce(second, second, kCount, ncclFloat32, ncclSum, comms[1], rank->stream));
+  finish(rank->stream);
+  if (rank->rank != 0) graphs[1] = captureSum(rank, comms[1], second);
+  // Calls of two communicators are captured in two orders.
+  if (rank->rank == 0) graphs[2] = captureSum(rank, comms[2], third);
+  const Graph unused = captureSum(rank, comms[0], third);
+  if (rank->rank != 0) graphs[2] = captureSum(rank, comms[2], third);
+  destroy(&unused);
+  fill(first, kCount, (float)rank->rank, 0);
+  fill(third, kCount, 1, 0);
+  for (int i = 0; i < 3; ++i)
+    launch(&graphs[i], rank->stream);
+  finish(rank->stream);
+  CHECK(holds(first, kCount, rank->rank == 2 ? 2 : 0, 0));
+  CHECK(holds(second, kCount, powf((float)rank->ranks, 2), 0));
+  CHECK(holds(third, kCount, (float)rank->ranks, 0));
+  for (int i = 0; i < 3; ++i) {
+    destroy(&graphs[i]);
+    OK(ncclCommDestroy(comms[i]));
+  }
+}
+
 static void replays(Rank* rank) {
   replaysMany(rank);
   chain(rank);
@@ -363,6 +408,7 @@ static void replays(Rank* rank) {
   scalars(rank);
   mixed(rank);
   legacy(rank);
+  apart(rank);
   given(rank);
 }
 
