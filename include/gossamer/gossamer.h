@@ -305,7 +305,7 @@ GOSS_API goss_status goss_comm_dup(goss_comm_t comm, goss_comm_t* new_comm);
 /// not failed yet: destroy it. A rank that lives is waited for, up to options->timeout_ms (0: the communicator's); a
 /// rank that gives no sign of life for GOSS_SILENCE_MS is left out. Of `options` only timeout_ms counts. Errors:
 /// GOSS_ERR_TIMEOUT naming who has not called, after which the call may be repeated; GOSS_ERR_PEER_LOST when the others
-/// have gone on without this rank, or when no more than half are left and silent ranks may have gone on elsewhere.
+/// have gone on without this rank, or when half without rank 0 or fewer are left, and silent ones may go on elsewhere.
 GOSS_API goss_status goss_comm_shrink(goss_comm_t comm, const goss_options* options, goss_comm_t* new_comm);
 
 /// The calling process's rank in `comm`, from 0.

@@ -105,6 +105,7 @@ std::vector<int> Shrink::watched(const std::function<bool(int rank)>& is_silent)
 }
 
 void Shrink::remind() {
+  if (agreement_ == nullptr) return;
   ++reminders_;
   if (reminders_ % kMaxPause != 0 && !std::has_single_bit(reminders_)) return;
   tell(agreement_->asked(), Request::ofAll);
