@@ -98,7 +98,9 @@ void ControlChannel::sendOnLoop(int peer, const ControlMessage& message) {
   signature.kind = Signature::Kind::control;
   const std::string text = message.encode();
   const std::span bytes = std::as_bytes(std::span(text));
-  mesh_.postOnLoop({peer, kControlTag, signature.encode(), {bytes.begin(), bytes.end()}});
+  // A probe that has not left when its sender ends an operation, or leaves, is of no use to anybody.
+  const bool is_flushed = message.type != ControlMessage::Type::probe;
+  mesh_.postOnLoop({peer, kControlTag, signature.encode(), {bytes.begin(), bytes.end()}, is_flushed});
 }
 
 void ControlChannel::tellOfEndOnLoop(int peer) {
@@ -109,17 +111,27 @@ void ControlChannel::tellOfEndOnLoop(int peer) {
     sendOnLoop(target, ended);
 }
 
-void ControlChannel::callOnLoop(int peer) {
-  ControlMessage probe; // The answer shows that the peer has the link, over which it would say goodbye.
+void ControlChannel::probeOnLoop(int peer) {
+  ControlMessage probe;
   probe.context = ControlMessage::kNoCommunicator;
   sendOnLoop(peer, probe);
+}
+
+void ControlChannel::noteLossOnLoop(int peer, PeerLoss how) {
+  if (watch_due_ == Clock::time_point{}) watch_due_ = Clock::now() + kWatchDelay;
+  // Among many ranks, most of those between this rank and the next one that lives may have ended.
+  if (probed_.erase(peer) > 0 && how == PeerLoss::absent) watch_due_ = Clock::now();
 }
 
 void ControlChannel::watchNeighboursOnLoop() {
   if (Clock::now() < watch_due_) return;
   watch_due_ = Clock::time_point{};
-  for (const int peer : mesh_.neighbours())
-    callOnLoop(peer);
+  for (const int peer : mesh_.neighbours()) {
+    // A message from the peer shows that it has the link, over which it would say goodbye.
+    if (mesh_.transport(peer)->statistics(peer).messages_received > 0) continue;
+    probed_.insert(peer);
+    probeOnLoop(peer);
+  }
 }
 
 bool ControlChannel::drainOnLoop() {

@@ -71,18 +71,20 @@ class ControlChannel {
   /// Tells Mesh::newsTargets() that `peer`, a rank of this host to which they may have no link, has ended.
   void tellOfEndOnLoop(int peer) GOSS_ON_LOOP;
   /// Probes `peer`, by a link that is made if it is idle: the host of `peer` refuses the call if `peer` has ended.
-  void callOnLoop(int peer) GOSS_ON_LOOP;
-  /// A rank of this host is lost: soon this rank makes the links to Mesh::neighbours() that it does not have.
-  void noteLossOnLoop() GOSS_ON_LOOP { watch_due_ = Clock::now() + kWatchDelay; }
+  void probeOnLoop(int peer) GOSS_ON_LOOP;
+  /// `peer`, a rank of this host, is lost: soon this rank probes those of Mesh::neighbours() from which it has received
+  /// nothing. If such a probe has shown that `peer` had ended, the next ones follow at once.
+  void noteLossOnLoop(int peer, PeerLoss how) GOSS_ON_LOOP;
   /// Passes received messages to the handler. To be called after the transports have progressed.
   bool drainOnLoop() GOSS_ON_LOOP;
-  /// The peers to which the transports have not sent all control messages.
+  /// The peers to which the transports have not sent all control messages; probes do not count.
   std::set<int> unsentOnLoop() GOSS_ON_LOOP { return mesh_.outbox().unsentOnLoop(kControlTag); }
 
  private:
   class Receive;
   using Clock = std::chrono::steady_clock;
-  /// At the end of a program all ranks leave within this time, and none makes links to watch others.
+  /// At the end of a program the ranks of a host that is not overloaded leave within this time, before any of them
+  /// makes links to watch others.
   static constexpr std::chrono::milliseconds kWatchDelay{500};
 
   void watchNeighboursOnLoop() GOSS_ON_LOOP;
@@ -92,6 +94,7 @@ class ControlChannel {
   std::vector<std::unique_ptr<Receive>> receives_ GOSS_GUARDED;
   std::vector<Receive*> to_repost_ GOSS_GUARDED;
   Clock::time_point watch_due_ GOSS_GUARDED{}; ///< When watchNeighboursOnLoop() is due; zero: no rank was lost since.
+  std::set<int> probed_ GOSS_GUARDED;          ///< Peers that watchNeighboursOnLoop() has probed.
   std::deque<std::pair<int, ControlMessage>> arrived_ GOSS_GUARDED;
 };
 

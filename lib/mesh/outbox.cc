@@ -8,7 +8,10 @@ namespace goss {
 class Outbox::Send final : public SendOperation {
  public:
   Send(Transport& over, Letter letter)
-      : transport(over), bytes_(std::move(letter.bytes)), piece_{bytes_.data(), bytes_.size()} {
+      : transport(over),
+        is_flushed(letter.is_flushed),
+        bytes_(std::move(letter.bytes)),
+        piece_{bytes_.data(), bytes_.size()} {
     peer = letter.peer;
     tag = letter.tag;
     envelope = letter.envelope;
@@ -21,6 +24,7 @@ class Outbox::Send final : public SendOperation {
   }
 
   Transport& transport;
+  const bool is_flushed;
   bool done = false;
 
  private:
@@ -49,7 +53,7 @@ std::set<int> Outbox::unsentOnLoop(Tag tag) {
   sweepOnLoop();
   std::set<int> peers;
   for (const auto& send : sends_)
-    if (send->tag == tag) peers.insert(send->peer);
+    if (send->tag == tag && send->is_flushed) peers.insert(send->peer);
   return peers;
 }
 

@@ -22,6 +22,7 @@ class Outbox {
     Tag tag = 0;
     Envelope envelope{};
     std::vector<std::byte> bytes;
+    bool is_flushed = true; ///< Outbox::unsentOnLoop() counts it.
   };
 
   Outbox();
@@ -35,7 +36,7 @@ class Outbox {
   void sendOnLoop(Transport& transport, Letter letter) GOSS_ON_LOOP;
   /// Frees the letters that have left. The engine calls it after the transports progressed.
   void sweepOnLoop() GOSS_ON_LOOP;
-  /// As sweepOnLoop(); returns the peers to which letters with `tag` have not left.
+  /// As sweepOnLoop(); returns the peers to which letters with `tag` have not left, except those not to be flushed.
   std::set<int> unsentOnLoop(Tag tag) GOSS_ON_LOOP;
   /// Peers whose letters wait for their link.
   [[nodiscard]] std::set<int> peersWithoutLinkOnLoop() const GOSS_ON_LOOP;

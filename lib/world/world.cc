@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <string_view>
 
 #include "builtins/builtins.h"
@@ -34,10 +32,6 @@ constexpr std::int64_t kLinkGraceMs = 2000;
 /// So many aborts of communicators that do not exist here are kept. Those of communicators that will never exist stay,
 /// because context numbers are not reused.
 constexpr std::size_t kMaxEarlyAborts = 1024;
-
-/// How long World::flushControlOnLoop() waits at most. Peers that are alive receive their messages much sooner, unless
-/// the machine is badly overloaded.
-constexpr std::chrono::milliseconds kFlush(1000);
 
 /// Checks GOSS_CODEC before any call uses it.
 Status checkCodec(CodecRegistry& codecs, const std::string& spec, int ranks) {
@@ -93,8 +87,11 @@ World::World(const Config& config, const Launch& launch)
 
 World::~World() {
   progress_thread_.reset();
-  slow_.clear();
-  if (control_ != nullptr) flushControlOnLoop(-1); // An abort that is still queued must reach the others.
+  if (flush_ != nullptr) { // An abort that is still queued must reach the others.
+    flush_->forgetSlowOnLoop();
+    flush_->runOnLoop(-1);
+  }
+  flush_.reset();
   control_.reset();
   mesh_.reset();
   // The application may still read memory that it has not freed.
@@ -179,6 +176,8 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
       std::make_unique<ControlChannel>(*world->mesh_, [self](int peer, const ControlMessage& message)
                                                           GOSS_ON_LOOP { self->handleControlOnLoop(peer, message); });
   world->control_->start();
+  world->flush_ = std::make_unique<ControlFlush>(*world->mesh_, *world->control_,
+                                                 [self](int peer) GOSS_ON_LOOP { return self->isSeenToRun(peer); });
   world->engine_.attach(world->mesh_.get(), [self]() GOSS_ON_LOOP { return self->afterProgressOnLoop(); });
   if (launch.ranks > 1) world->progress_thread_ = std::make_unique<ProgressThread>(world->engine_);
   return world;
@@ -447,36 +446,20 @@ bool World::isSeenToRun(int rank) const {
   return peer.process.starts_with(here) && platform::isSeenToRun(std::string_view(peer.process).substr(here.size()));
 }
 
-void World::flushControlOnLoop(int except) {
-  const auto deadline = platform::Deadline::after(kFlush);
-  std::set<int> unsent = control_->unsentOnLoop();
-  // A rank may have many communicators, which fail at the same time.
-  std::erase_if(slow_, [&](int peer) { return !unsent.contains(peer); });
-  std::set<int> excepted = slow_;
-  excepted.insert(except);
-  for (const int peer : mesh_->outbox().peersWithoutLinkOnLoop()) // A process that is stopped makes no link.
-    if (!isSeenToRun(peer)) excepted.insert(peer);
-  const auto is_waited_for = [&](int peer) { return !excepted.contains(peer); };
-  while (std::ranges::any_of(unsent, is_waited_for)) {
-    if (deadline.expired()) return slow_.insert(unsent.begin(), unsent.end());
-    if (!mesh_->progressOnLoop()) ::sched_yield(); // Peers may need this processor to receive.
-    unsent = control_->unsentOnLoop();
-  }
-}
-
 bool World::afterProgressOnLoop() {
   // Control messages first: an abort names the culprit better than the loss of the rank that forwarded it.
   bool did = control_->drainOnLoop();
   mesh_->outbox().sweepOnLoop();
+  flush_->sweepOnLoop();
   if (devices_->pollHeldOnLoop()) did = true;
   while (!lost_.empty()) {
     Loss loss = std::move(lost_.front());
     lost_.pop_front();
-    if (loss.how == PeerLoss::absent && told_ended_.contains(loss.peer)) loss.how = PeerLoss::ended;
-    if (loss.how == PeerLoss::absent) absent_.emplace(loss.peer, loss.status);
     // Links between hosts are made at the start, so that the ranks of other hosts notice this themselves.
     const bool is_here = areOnOneHost(cards_, loss.peer, rank());
-    if (is_here) control_->noteLossOnLoop();
+    if (is_here) control_->noteLossOnLoop(loss.peer, loss.how);
+    if (loss.how == PeerLoss::absent && told_ended_.contains(loss.peer)) loss.how = PeerLoss::ended;
+    if (loss.how == PeerLoss::absent) absent_.emplace(loss.peer, loss.status);
     if (is_here && loss.how == PeerLoss::ended) control_->tellOfEndOnLoop(loss.peer);
     for (const auto& [context, communicator] : communicators_) {
       const int rank = communicator.group->rankOfWorld(loss.peer);
@@ -493,7 +476,7 @@ void World::handleControlOnLoop(int peer, const ControlMessage& message) {
     const int gone = message.culprit;
     if (gone < 0 || gone >= size() || gone == rank() || !told_ended_.insert(gone).second) return;
     // A rank believes only the host of `gone`: a rank without a link to it calls it, and the host refuses the call.
-    control_->callOnLoop(gone);
+    control_->probeOnLoop(gone);
     if (const auto absent = absent_.extract(gone); !absent.empty())
       lost_.push_back({gone, absent.mapped(), PeerLoss::ended});
     return;

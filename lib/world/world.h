@@ -31,6 +31,7 @@
 #include "schedule/links.h"
 #include "world/communicator_events.h"
 #include "world/context_numbers.h"
+#include "world/control_flush.h"
 #include "world/link_report.h"
 
 namespace goss {
@@ -89,11 +90,9 @@ class World : public std::enable_shared_from_this<World> {
   Status free(void* memory);
 
   // The following need the engine's lock.
-  /// Progresses the transports until they have sent the control messages to all peers but `except` (a world rank, or
-  /// -1), for a second at most. Does not wait again for a peer for which it has waited in vain. To be called before
-  /// operations are withdrawn, because a message that is withdrawn half sent ends the link that the control messages
-  /// need, and before the world ends. Not out of a transport's callback.
-  void flushControlOnLoop(int except) GOSS_ON_LOOP;
+  /// As ControlFlush::runOnLoop. To be called before operations are withdrawn, because a message that is withdrawn half
+  /// sent ends the link that the control messages need.
+  void flushControlOnLoop(int except) GOSS_ON_LOOP { flush_->runOnLoop(except); }
   /// Whether the process of `rank` is on this host, and the kernel shows it running, so that it is slow at most.
   [[nodiscard]] bool isSeenToRun(int rank) const GOSS_ON_LOOP;
   /// From now on `events` receives the losses and control messages of the communicator with this number and group. It
@@ -139,6 +138,7 @@ class World : public std::enable_shared_from_this<World> {
   std::atomic<bool> unattended_{false}; ///< driveUnattended() was called.
   std::unique_ptr<Mesh> mesh_;
   std::unique_ptr<ControlChannel> control_;
+  std::unique_ptr<ControlFlush> flush_;
 
   struct Registered {
     const Group* group;
@@ -157,7 +157,6 @@ class World : public std::enable_shared_from_this<World> {
     PeerLoss how;
   };
   std::deque<Loss> lost_ GOSS_GUARDED;        ///< Peers whose loss was not reported to the communicators yet.
-  std::set<int> slow_ GOSS_GUARDED;           ///< Peers for which flushControlOnLoop() has waited in vain.
   std::set<int> told_ended_ GOSS_GUARDED;     ///< World ranks of which other ranks have said that they ended.
   std::map<int, Status> absent_ GOSS_GUARDED; ///< PeerLoss::absent, by world rank: why.
 
