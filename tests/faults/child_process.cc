@@ -9,11 +9,43 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
 #include <thread>
+#include <utility>
 
 namespace goss::test {
 
 using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// Ports of the established TCP connections of the process, own and remote, in hexadecimal digits.
+std::set<std::pair<std::string, std::string>> connectionsOf(pid_t pid) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  std::set<std::string> sockets;
+  std::error_code ended;
+  for (const auto& file : std::filesystem::directory_iterator(process + "/fd", ended))
+    sockets.insert(std::filesystem::read_symlink(file, ended).string());
+  std::set<std::pair<std::string, std::string>> found;
+  for (const char* table : {"/net/tcp", "/net/tcp6"}) {
+    std::ifstream lines(process + table);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream fields(line);
+      std::string number, own, remote, state, skipped, inode;
+      fields >> number >> own >> remote >> state;
+      for (int i = 0; i < 5; ++i)
+        fields >> skipped;
+      fields >> inode;
+      if (state == "01" && sockets.contains("socket:[" + inode + "]"))
+        found.emplace(own.substr(own.find(':')), remote.substr(remote.find(':')));
+    }
+  }
+  return found;
+}
+
+} // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
   int ends[2] = {-1, -1};
@@ -49,6 +81,13 @@ void ChildProcess::signal(int number) const {
 void ChildProcess::signalThreads(int number) const {
   for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task"))
     ::syscall(SYS_tgkill, pid_, std::stoi(thread.path().filename().string()), number);
+}
+
+bool ChildProcess::isConnectedTo(const ChildProcess& other) const {
+  const auto theirs = connectionsOf(other.pid_);
+  for (const auto& [own, remote] : connectionsOf(pid_))
+    if (theirs.contains({remote, own})) return true;
+  return false;
 }
 
 std::optional<std::string> ChildProcess::readLine(std::chrono::milliseconds timeout) {

@@ -23,6 +23,8 @@ class ChildProcess {
   void signal(int number) const;
   /// Sends a signal to each of its threads.
   void signalThreads(int number) const;
+  /// Whether a TCP connection of this process leads to `other`, which runs on this host, too.
+  [[nodiscard]] bool isConnectedTo(const ChildProcess& other) const;
   /// The next line of output, or nothing at the end of output or when `timeout` has passed.
   std::optional<std::string> readLine(std::chrono::milliseconds timeout);
   /// Exit code, or nothing when it still runs after `timeout`; 128 + signal when killed.

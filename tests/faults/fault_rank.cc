@@ -8,11 +8,12 @@
 // the memory of the last rank alone.
 // With "adpsgd" it makes steps of that synchronizer, says "alive" from time to time, and after the failure goes on with
 // those that are left: the last line is "went on".
-// With "receive-alone" all ranks but the first and the seventh leave; the seventh says "alone" then, and receives from
-// any rank 3 s later. With "many" each rank has six communicators, and the first sends messages to the second until
-// that fails; its last line comes when all communicators have failed. With "checked" (scripts/faults) it looks at every
-// result, says "wrong" when one is, and "alive" from time to time; a fourth word is what the last rank does after a
-// while, having said "fault": "mismatch", "abort", or "leave", which destroys the communicator and waits to be killed.
+// With "receive-alone" all ranks but the first and the seventh leave; the seventh receives from any rank when it is
+// sent SIGUSR1. With "many" each rank has 12 communicators, and the first sends messages to the second, which stops
+// when it has received one; the last line of the first comes when all communicators have failed. With "checked"
+// (scripts/faults) it looks at every result, says "wrong" when one is, and "alive" from time to time; a fourth word is
+// what the last rank does after a while, having said "fault": "mismatch", "abort", or "leave", which destroys the
+// communicator and waits to be killed.
 #include <signal.h>
 #include <unistd.h>
 
@@ -100,30 +101,49 @@ constexpr std::int32_t kLeft = 6;
 
 /// Ok, on the ranks that leave.
 goss_status receiveAlone(goss_comm_t comm, std::int32_t rank) {
+  sigset_t begin;
+  ::sigemptyset(&begin);
+  ::sigaddset(&begin, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &begin, nullptr);
   say("ready");
   if (rank == 0) ::pause();
   if (rank != kLeft) return GOSS_SUCCESS;
-  std::this_thread::sleep_for(std::chrono::seconds(1)); // The others leave.
-  say("alone");
-  std::this_thread::sleep_for(std::chrono::seconds(3));
+  int number = 0;
+  ::sigwait(&begin, &number);
   float value = 0;
   return goss_recv(comm, &value, 1, GOSS_FLOAT32, GOSS_ANY_SOURCE, 0, nullptr, nullptr);
 }
 
-/// Returns on rank 0 alone.
+/// Posts 32 receives from rank 0, and stops when the first of them has got its message.
+goss_status receiveOneAndStop(goss_comm_t comm, std::size_t count) {
+  std::vector<float> vectors(32 * count);
+  std::vector<goss_request_t> requests(32);
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    if (const goss_status status =
+            goss_recv(comm, &vectors[i * count], count, GOSS_FLOAT32, 0, 0, nullptr, &requests[i]);
+        status != GOSS_SUCCESS)
+      return status;
+  if (const goss_status status = goss_wait(&requests[0], nullptr); status != GOSS_SUCCESS) return status;
+  say("ready");
+  ::raise(SIGSTOP);
+  return goss_wait_all(&requests[1], requests.size() - 1);
+}
+
+/// Returns on rank 0, and on rank 1 when it is continued.
 goss_status sendWithManyCommunicators(goss_comm_t comm, std::int32_t rank, std::size_t count) {
-  goss_comm_t more[5];
+  goss_comm_t more[11];
   for (goss_comm_t& one : more)
     if (const goss_status status = goss_comm_dup(comm, &one); status != GOSS_SUCCESS) return status;
-  std::vector<float> vector(count);
-  goss_status status = GOSS_SUCCESS;
-  for (long i = 0; rank < 2 && (rank == 1 || status == GOSS_SUCCESS); ++i) {
-    status = rank == 0 ? goss_send(comm, vector.data(), count, GOSS_FLOAT32, 1, 0, nullptr, nullptr)
-                       : goss_recv(comm, vector.data(), count, GOSS_FLOAT32, 0, 0, nullptr, nullptr);
-    if (i == 3) say("ready");
-  }
-  if (rank == 2) say("ready");
-  if (rank > 0) ::pause();
+  if (rank == 1) return receiveOneAndStop(comm, count);
+  say("ready");
+  if (rank == 2) ::pause();
+  const std::vector<float> vector(count);
+  std::vector<goss_request_t> requests(32);
+  for (goss_request_t& request : requests)
+    if (const goss_status status = goss_send(comm, vector.data(), count, GOSS_FLOAT32, 1, 0, nullptr, &request);
+        status != GOSS_SUCCESS)
+      return status;
+  const goss_status status = goss_wait_all(requests.data(), requests.size());
   for (goss_comm_t one : more) {
     if (float value = 0; goss_recv(one, &value, 1, GOSS_FLOAT32, 1, 0, nullptr, nullptr) == GOSS_SUCCESS)
       say("a communicator has not failed");

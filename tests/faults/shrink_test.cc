@@ -79,6 +79,9 @@ class Shrink : public ::testing::TestWithParam<std::string> {
   std::vector<std::unique_ptr<ChildProcess>> ranks_;
 };
 
+/// Over transports that make links on first use: TCP.
+class ShrinkOnUse : public Shrink {};
+
 TEST_P(Shrink, ThreeOfFourGoOnAfterOneWasKilled) {
   for (const int victim : {0, 2}) {
     start(longCount(), 1);
@@ -151,17 +154,18 @@ TEST_P(Shrink, ManyGoOnWithoutTheOneThatSpeaks) {
 }
 
 /// Each of the lowest ranks would speak for all if those below it were silent.
-TEST_P(Shrink, StoppedRanksAreFoundAtTheSameTime) {
+TEST_P(ShrinkOnUse, StoppedRanksAreFoundAtTheSameTime) {
   constexpr int kMany = 14;
   start(1U << 10, 1, {{}}, {"GOSS_SILENCE_MS=3000"}, kMany);
   if (HasFatalFailure()) return;
   const auto stopped = Clock::now();
-  for (const int victim : {0, 1, 2, 3, 7})
+  for (const int victim : {0, 1, 2, 3, 4, 7})
     rank(victim).signal(SIGSTOP);
-  const std::vector<int> survivors = {4, 5, 6, 8, 9, 10, 11, 12, 13};
+  const std::vector<int> survivors = {5, 6, 8, 9, 10, 11, 12, 13};
   expectGoingOn(survivors, static_cast<int>(survivors.size()));
-  // One silence passes before the reduction fails, and one in the shrink. One for each rank would take 11 s and more.
-  EXPECT_LT(Clock::now() - stopped, 10s);
+  // One silence passes before the reduction fails, and one in the shrink. One for each of the lowest ranks would take
+  // 18 s and more.
+  EXPECT_LT(Clock::now() - stopped, 14s);
   expectDone(survivors);
 }
 
@@ -233,7 +237,7 @@ TEST_P(Shrink, TheRankThatSpeaksIsBlamedWhenItHasStopped) {
   constexpr int kMany = 10;
   std::vector<Manner> manners(kMany);
   manners[7] = {"absent"};
-  start(1U << 10, 1, manners, {"GOSS_TIMEOUT_MS=4000", "GOSS_SILENCE_MS=30000"}, kMany);
+  start(1U << 10, 1, manners, {"GOSS_TIMEOUT_MS=15000", "GOSS_SILENCE_MS=60000"}, kMany);
   if (HasFatalFailure()) return;
   rank(3).signal(SIGKILL);
   const std::vector<int> waiting = {1, 2, 4, 5, 6, 8, 9};
@@ -242,9 +246,7 @@ TEST_P(Shrink, TheRankThatSpeaksIsBlamedWhenItHasStopped) {
   ::usleep(1500000);
   rank(0).signal(SIGSTOP);
   for (const int survivor : waiting)
-    EXPECT_THAT(next(survivor),
-                AllOf(StartsWith("refused -4"), HasSubstr("no answer from rank 0"), HasSubstr("blames 0")))
-        << survivor;
+    EXPECT_THAT(next(survivor), AllOf(StartsWith("refused -4"), HasSubstr("blames 0"))) << survivor;
 }
 
 TEST_P(Shrink, TwiceInARow) {
@@ -301,6 +303,8 @@ TEST_P(Shrink, ARankThatRunsOnThisHostIsSlowAndNotSilent) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, Shrink, ::testing::Values("shm", "tcp"),
+                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Transports, ShrinkOnUse, ::testing::Values("tcp"),
                          [](const auto& test) { return test.param; });
 
 } // namespace
