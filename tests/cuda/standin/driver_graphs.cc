@@ -81,8 +81,7 @@ CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode* nodes, size_t* count) {
 }
 
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream) {
-  // An empty item brings the order with the default stream, and the errors of submit().
-  if (const CUresult error = standin::submit(stream, [](const standin::Queue&) {}); error != CUDA_SUCCESS) return error;
+  if (const CUresult error = standin::submit(stream, nullptr); error != CUDA_SUCCESS) return error;
   standin::Stream* into = standin::streamOf(stream);
   if (const CUresult error = standin::refuseCapture(into); error != CUDA_SUCCESS) return error;
   Executable& executable = *executableOf(handle);

@@ -1,4 +1,5 @@
 // The driver's functions that put work into streams, and those on streams and events.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -103,12 +104,12 @@ void recordNow(standin::Event& event, const std::shared_ptr<Queue>& queue) {
   const std::lock_guard lock(event.mutex);
   event.marker = standin::mark(queue);
   event.recorded = true;
-  event.graph = nullptr;
+  event.captured = false;
 }
 
 bool isCaptured(CUevent event) {
   const std::lock_guard lock(eventOf(event)->mutex);
-  return eventOf(event)->graph != nullptr;
+  return eventOf(event)->captured;
 }
 
 } // namespace
@@ -204,10 +205,11 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   if (standin::Stream* stream = standin::streamOf(handle); stream != nullptr && flags != CU_EVENT_WAIT_EXTERNAL) {
     const std::lock_guard lock(awaited.mutex);
     // Who waits for a captured event is captured from then on.
-    if (awaited.graph != nullptr && stream->capture == standin::Capture::none)
-      standin::joinCapture(*stream, awaited.graph, CU_STREAM_CAPTURE_MODE_RELAXED);
+    const auto graph = awaited.captured ? awaited.graph.lock() : nullptr;
+    if (graph != nullptr && stream->capture == standin::Capture::none)
+      standin::joinCapture(*stream, graph, CU_STREAM_CAPTURE_MODE_RELAXED);
   }
-  const CUresult result = standin::submit(handle, [](const Queue&) {});
+  const CUresult result = standin::submit(handle, nullptr);
   if (result != CUDA_SUCCESS) return result;
   standin::Stream& stream = *standin::streamOf(handle);
   if (stream.capture == standin::Capture::none) {
@@ -216,15 +218,18 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   }
   const std::lock_guard lock(awaited.mutex);
   if (flags == CU_EVENT_WAIT_EXTERNAL) {
-    stream.graph->nodes.emplace_back([lane = stream.lane, event](standin::Launch& launch) {
+    standin::addNode(stream, [lane = stream.lane, event](standin::Launch& launch) {
       standin::follow(*launch.lanes[lane], markerOf(event));
     });
     return result;
   }
-  if (awaited.graph != stream.graph) { // nothing in a graph waits for what is outside of it
+  if (!awaited.captured || awaited.graph.lock() != stream.graph) { // nothing in a graph waits for what is outside of it
     stream.capture = standin::Capture::broken;
     return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   }
+  stream.before.resize(stream.graph->lanes);
+  for (std::size_t lane = 0; lane < awaited.before.size(); ++lane)
+    stream.before[lane] = std::max(stream.before[lane], awaited.before[lane]);
   stream.graph->nodes.emplace_back([lane = stream.lane, place = awaited.place](standin::Launch& launch) {
     standin::follow(*launch.lanes[lane], launch.places[place]);
   });
@@ -275,7 +280,7 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   if (stream->capture == standin::Capture::none) return CUDA_ERROR_ILLEGAL_STATE;
   if (stream->lane != 0) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   const auto captured = stream->graph;
-  if (standin::endCapture(captured)) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (const CUresult error = standin::endCapture(*stream, captured); error != CUDA_SUCCESS) return error;
   standin::giveHandle(captured);
   *graph = standin::handleOf(captured);
   return CUDA_SUCCESS;
@@ -300,18 +305,20 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned flags) {
-  // An empty item brings the order with the default stream, and the errors of submit().
-  const CUresult result = standin::submit(handle, [](const Queue&) {});
+  const CUresult result = standin::submit(handle, nullptr);
   if (result != CUDA_SUCCESS) return result;
   standin::Stream& stream = *standin::streamOf(handle);
   standin::Event& found = *eventOf(event);
   if (stream.capture != standin::Capture::none && flags == CU_EVENT_RECORD_EXTERNAL) {
-    stream.graph->nodes.emplace_back(
-        [lane = stream.lane, event](standin::Launch& launch) { recordNow(*eventOf(event), launch.lanes[lane]); });
+    standin::addNode(stream, [lane = stream.lane, event](standin::Launch& launch) {
+      recordNow(*eventOf(event), launch.lanes[lane]);
+    });
   } else if (stream.capture != standin::Capture::none) {
     const std::lock_guard lock(found.mutex);
+    found.captured = true;
     found.graph = stream.graph;
     found.place = stream.graph->places++;
+    found.before = stream.before;
     stream.graph->nodes.emplace_back([lane = stream.lane, place = found.place](standin::Launch& launch) {
       launch.places[place] = standin::mark(launch.lanes[lane]);
     });

@@ -155,16 +155,28 @@ std::shared_ptr<Queue> newQueue(int device) {
 void joinCapture(Stream& stream, const std::shared_ptr<Graph>& graph, CUstreamCaptureMode mode) {
   stream.graph = graph;
   stream.lane = graph->lanes++;
+  stream.before.clear();
   stream.capture_mode = mode;
   stream.capture = Capture::active;
 }
 
-bool endCapture(const std::shared_ptr<Graph>& graph) {
+void addNode(Stream& stream, Graph::Node node) {
+  stream.graph->nodes.push_back(std::move(node));
+  stream.before.resize(stream.graph->lanes);
+  ++stream.before[stream.lane];
+}
+
+CUresult endCapture(const Stream& first, const std::shared_ptr<Graph>& graph) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   bool broken = false;
+  bool joined = true;
+  std::vector<std::uint64_t> awaited = first.before;
+  awaited.resize(graph->lanes);
   const auto end = [&](Stream* stream) {
     if (stream->graph != graph) return;
+    stream->before.resize(graph->lanes);
+    joined = joined && awaited[stream->lane] == stream->before[stream->lane];
     broken = stream->capture.exchange(Capture::none) == Capture::broken || broken;
     stream->graph = nullptr;
   };
@@ -172,7 +184,7 @@ bool endCapture(const std::shared_ptr<Graph>& graph) {
     end(stream);
   for (const auto& [key, stream] : all.own)
     end(stream);
-  return broken;
+  return broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
 CUresult refuseLegacy(const Stream& stream, bool breaks) {
@@ -201,13 +213,13 @@ CUresult submit(CUstream handle, Queue::Item item) {
   if (stream->capture == Capture::broken) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (refused_in > 0 && --refused_in == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   if (stream->capture == Capture::active) {
-    stream->graph->nodes.emplace_back(
-        [lane = stream->lane, item = std::move(item)](Launch& launch) { launch.lanes[lane]->push(item); });
+    if (item == nullptr) return CUDA_SUCCESS;
+    addNode(*stream, [lane = stream->lane, item = std::move(item)](Launch& launch) { launch.lanes[lane]->push(item); });
     return CUDA_SUCCESS;
   }
   if (const CUresult error = refuseLegacy(*stream, true); error != CUDA_SUCCESS) return error;
   orderWithLegacy(*stream);
-  stream->queue->push(std::move(item));
+  if (item != nullptr) stream->queue->push(std::move(item));
   return CUDA_SUCCESS;
 }
 

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <vector>
 
 #include "devices/cuda/driver/driver_api.h"
 #include "tests/cuda/standin/queue.h"
@@ -15,6 +17,7 @@
 namespace standin {
 
 struct Graph;
+struct Launch;
 
 /// Where a stream stands with regard to cuStreamBeginCapture.
 enum class Capture : std::uint8_t { none, active, broken };
@@ -28,14 +31,17 @@ struct Stream {
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::shared_ptr<Graph> graph; ///< What it is captured into, as the `lane`-th stream; the first began the capture.
   std::size_t lane = 0;
+  std::vector<std::uint64_t> before; ///< By stream of the capture: how many of its nodes come before the next one here.
 };
 
 struct Event {
   std::mutex mutex;
   Marker marker;
   bool recorded = false;
-  std::shared_ptr<Graph> graph; ///< Not null: recorded in this capture, as its `place`-th event.
+  bool captured = false;
+  std::weak_ptr<Graph> graph; ///< Recorded in this capture, as its `place`-th event.
   std::size_t place = 0;
+  std::vector<std::uint64_t> before; ///< As the stream's, where it was recorded.
 };
 
 /// Counts a call that reaches a stream or an event. Not 0: what the call returns instead of doing anything, a sticky
@@ -70,12 +76,16 @@ void synchronize(int device);
 /// A queue for work of the device.
 std::shared_ptr<Queue> newQueue(int device);
 
-/// Adds `item` to the stream; while it is captured nothing runs, and the item becomes a part of the graph.
+/// Adds `item` to the stream; while it is captured nothing runs, and the item becomes a part of the graph. An item of
+/// null brings the order with the default stream, and the errors, and nothing else.
 CUresult submit(CUstream handle, Queue::Item item);
 /// The stream is captured from now on, as those are that were captured into `graph` before it.
 void joinCapture(Stream& stream, const std::shared_ptr<Graph>& graph, CUstreamCaptureMode mode);
-/// No stream is captured into `graph` any more. Whether the capture was broken.
-bool endCapture(const std::shared_ptr<Graph>& graph);
+/// Adds a node to the graph that the stream is captured into.
+void addNode(Stream& stream, std::function<void(Launch&)> node);
+/// No stream is captured into `graph` any more, which `first` began. Not success: the capture was broken, or `first`
+/// does not wait for all that other streams hold.
+CUresult endCapture(const Stream& first, const std::shared_ptr<Graph>& graph);
 /// Not success: `stream` is the legacy default stream, and a blocking stream of its device is being captured. `breaks`:
 /// the capture ends thereby.
 CUresult refuseLegacy(const Stream& stream, bool breaks);

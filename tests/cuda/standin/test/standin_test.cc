@@ -249,6 +249,31 @@ TEST_F(Standin, AnEventTakesAStreamIntoACapture) {
   EXPECT_EQ(cuStreamEndCapture(first, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
+TEST_F(Standin, ACaptureMustWaitForAllThatItsStreamsHold) {
+  const CUdeviceptr memory = deviceMemory(kBytes);
+  CUstream first = newStream();
+  CUstream second = newStream();
+  CUevent fork = nullptr;
+  CUevent join = nullptr;
+  ASSERT_EQ(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  ASSERT_EQ(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  for (const int joined : {0, 1, 2}) { // 2: but for what came into the stream later
+    ASSERT_EQ(cuStreamBeginCapture_v2(first, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    ASSERT_EQ(cuEventRecord(fork, first), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamWaitEvent(second, fork, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemsetD8Async(memory, 1, kBytes, second), CUDA_SUCCESS);
+    ASSERT_EQ(cuEventRecord(join, second), CUDA_SUCCESS);
+    if (joined > 0) {
+      ASSERT_EQ(cuStreamWaitEvent(first, join, 0), CUDA_SUCCESS);
+    }
+    if (joined == 2) {
+      ASSERT_EQ(cuMemsetD8Async(memory, 2, kBytes, second), CUDA_SUCCESS);
+    }
+    CUgraph graph = nullptr;
+    EXPECT_EQ(cuStreamEndCapture(first, &graph), joined == 1 ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+  }
+}
+
 TEST_F(Standin, AnExternalEventOrdersGraphsAsTheyAreLaunched) {
   if (std::getenv("CUDA_STANDIN_ONE_QUEUE") != nullptr) GTEST_SKIP() << "all streams are one queue";
   const CUstream first = newStream();
