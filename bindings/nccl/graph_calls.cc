@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/nccl/errors.h"
+#include "bindings/nccl/pinned_memory.h"
 
 namespace goss::nccl {
 
@@ -75,7 +76,7 @@ Result<std::shared_ptr<GraphCalls>> GraphCalls::make(devices::cuda::CudaDevice& 
 }
 
 Status GraphCalls::prepare() {
-  auto words = device_.allocate(MemoryKind::pinned, 2 * kWordBytes);
+  auto words = pinnedMemory(device_, 2 * kWordBytes);
   if (!words.isOk()) return words.status();
   words_ = words.take();
   begun_ = reinterpret_cast<Flag>(words_->data());
@@ -196,7 +197,7 @@ Result<std::shared_ptr<const GraphCalls::Batch>> GraphCalls::place(const Calls& 
 Result<std::byte*> GraphCalls::memory(std::size_t bytes) {
   const std::size_t largest = memory_.empty() ? 0 : memory_.back()->bytes();
   if (bytes > largest || memory_.empty()) {
-    auto block = device_.allocate(MemoryKind::pinned, std::max({bytes, 2 * largest, kMinBytes}));
+    auto block = pinnedMemory(device_, std::max({bytes, 2 * largest, kMinBytes}));
     if (!block.isOk()) return block.status();
     memory_.push_back(block.take());
   }

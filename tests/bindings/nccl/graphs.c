@@ -1,5 +1,5 @@
 // Calls that are captured into CUDA graphs: every replay is a collective, in the order of the launches.
-// graphs RANKS
+// graphs RANKS | reused
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +32,17 @@ static void replaysMany(Rank* rank) {
     CHECK(holds(out, kLarge, (float)(turn * rank->ranks + others), 2 * (float)rank->ranks));
     CHECK(holds(beside, kCount, (float)rank->ranks, 0));
   }
-  // Launched again before the launch before is over, in place of the host.
-  fill(in, kLarge, 1, 0);
-  for (int turn = 0; turn < 5; ++turn)
-    launch(&graph, rank->stream);
-  finish(rank->stream);
-  CHECK(holds(out, kLarge, (float)rank->ranks, 0));
   destroy(&graph);
+  // Launched again before the launch before is over: each adds up what that one has left.
+  fill(in, kLarge, 1, 0);
+  begin(rank->stream);
+  sum(rank, in, in, kLarge);
+  const Graph again = end(rank->stream);
+  for (int turn = 0; turn < 5; ++turn)
+    launch(&again, rank->stream);
+  finish(rank->stream);
+  CHECK(holds(in, kLarge, powf((float)rank->ranks, 5), 0));
+  destroy(&again);
 }
 
 /// The calls of a graph come one after the other, each with the results of the one before.
@@ -66,10 +70,12 @@ static void twoStreams(Rank* rank) {
   float* second = deviceFloats(kLarge);
   Graph graphs[2];
   begin(rank->stream);
-  sum(rank, first, first, kLarge);
+  for (int i = 0; i < 3; ++i)
+    sum(rank, first, first, kLarge);
   graphs[0] = end(rank->stream);
   begin(other);
   OK(ncclAllReduce(second, second, kLarge, ncclFloat32, ncclMax, rank->comm, other));
+  OK(ncclAllReduce(second, second, kLarge, ncclFloat32, ncclSum, rank->comm, other));
   graphs[1] = end(other);
   for (int turn = 0; turn < 10; ++turn) {
     fill(first, kLarge, 1, 0);
@@ -78,8 +84,8 @@ static void twoStreams(Rank* rank) {
     launch(&graphs[1 - turn % 2], turn % 2 == 0 ? other : rank->stream);
     finish(rank->stream);
     finish(other);
-    CHECK(holds(first, kLarge, (float)rank->ranks, 0));
-    CHECK(holds(second, kLarge, (float)(10 + rank->ranks - 1), 0));
+    CHECK(holds(first, kLarge, powf((float)rank->ranks, 3), 0));
+    CHECK(holds(second, kLarge, (float)((10 + rank->ranks - 1) * rank->ranks), 0));
   }
   destroy(&graphs[0]);
   destroy(&graphs[1]);
@@ -284,7 +290,7 @@ static void scalars(Rank* rank) {
   destroy(&graph);
 }
 
-/// Of the streams of a group all are captured into one graph, or none.
+/// A group of which one stream is captured and another is not is refused.
 static void mixed(Rank* rank) {
   cudaStream_t other = newStream();
   float* data = deviceFloats(2 * kCount);
@@ -299,8 +305,8 @@ static void mixed(Rank* rank) {
   CUDA(cuGraphDestroy(graph));
 }
 
-/// A capture that the program gives up, and graphs that it destroys before they have run.
-static void given(Rank* rank) {
+/// Captures that the program breaks, and graphs that it destroys before they have run or while they do.
+static void broken(Rank* rank) {
   float* data = deviceFloats(kCount);
   for (int turn = 0; turn < 3; ++turn) {
     begin(rank->stream);
@@ -349,6 +355,80 @@ static void legacy(Rank* rank) {
   CHECK(holds(beside, kCount, powf((float)rank->ranks, 2), 0));
   destroy(&graph);
   CUDA(cuStreamDestroy_v2(blocking));
+}
+
+/// Calls that need more memory than those before leave these their own.
+static void growing(Rank* rank) {
+  enum { kGraphs = 4 };
+  const size_t counts[kGraphs] = {10, 50000, kLarge, 100};
+  float* data[kGraphs];
+  Graph graphs[kGraphs];
+  ncclComm_t comm;
+  OK(ncclCommSplit(rank->comm, 0, rank->rank, &comm, NULL));
+  for (int i = 0; i < kGraphs; ++i) {
+    data[i] = deviceFloats(counts[i]);
+    begin(rank->stream);
+    for (int call = 0; call < 2; ++call)
+      OK(ncclAllReduce(data[i], data[i], counts[i], ncclFloat32, ncclSum, comm, rank->stream));
+    graphs[i] = end(rank->stream);
+  }
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int i = 0; i < kGraphs; ++i)
+      fill(data[i], counts[i], (float)(i + 1), 0);
+    for (int i = 0; i < kGraphs; ++i)
+      launch(&graphs[turn == 0 ? i : kGraphs - 1 - i], rank->stream);
+    finish(rank->stream);
+    for (int i = 0; i < kGraphs; ++i)
+      CHECK(holds(data[i], counts[i], (float)((i + 1) * rank->ranks * rank->ranks), 0));
+  }
+  for (int i = 0; i < kGraphs; ++i)
+    destroy(&graphs[i]);
+  OK(ncclCommDestroy(comm));
+}
+
+/// A graph runs while calls of its communicator are captured into another.
+static void whileCaptured(Rank* rank) {
+  cudaStream_t other = newStream();
+  float* first = deviceFloats(kCount);
+  float* second = deviceFloats(kCount);
+  fill(first, kCount, 1, 0);
+  fill(second, kCount, 2, 0);
+  begin(rank->stream);
+  sum(rank, first, first, kCount);
+  const Graph graph = end(rank->stream);
+  begin(other);
+  OK(ncclAllReduce(second, second, kCount, ncclFloat32, ncclSum, rank->comm, other));
+  launch(&graph, rank->stream);
+  usleep(20000); // The replay looks for other ranks, and at events.
+  OK(ncclAllReduce(second, second, kCount, ncclFloat32, ncclSum, rank->comm, other));
+  launch(&graph, rank->stream);
+  const Graph later = end(other);
+  launch(&later, other);
+  finish(rank->stream);
+  finish(other);
+  CHECK(holds(first, kCount, powf((float)rank->ranks, 2), 0));
+  CHECK(holds(second, kCount, 2 * powf((float)rank->ranks, 2), 0));
+  destroy(&graph);
+  destroy(&later);
+}
+
+/// Communicators of the past leave their pinned memory to later ones: the stand-in gives out a hundred blocks.
+static void reused(Rank* rank) {
+  float* data = deviceFloats(kCount);
+  for (int turn = 0; turn < 100; ++turn) {
+    ncclComm_t comm;
+    OK(ncclCommSplit(rank->comm, 0, rank->rank, &comm, NULL));
+    begin(rank->stream);
+    OK(ncclAllReduce(data, data, kCount, ncclFloat32, ncclSum, comm, rank->stream));
+    const Graph graph = end(rank->stream);
+    fill(data, kCount, 1, 0);
+    launch(&graph, rank->stream);
+    finish(rank->stream);
+    CHECK(holds(data, kCount, (float)rank->ranks, 0));
+    destroy(&graph);
+    OK(ncclCommDestroy(comm));
+    usleep(2000); // Its thread ends.
+  }
 }
 
 static Graph captureSum(Rank* rank, ncclComm_t comm, float* data) {
@@ -409,7 +489,13 @@ static void replays(Rank* rank) {
   mixed(rank);
   legacy(rank);
   apart(rank);
-  given(rank);
+  growing(rank);
+  whileCaptured(rank);
+  broken(rank);
 }
 
-int main(int argc, char** argv) { return argc < 2 ? 2 : runRanks(atoi(argv[1]), -1, replays); }
+int main(int argc, char** argv) {
+  const char* how = argc < 2 ? "" : argv[1];
+  if (strcmp(how, "reused") == 0) return runRanks(2, -1, reused);
+  return atoi(how) > 0 ? runRanks(atoi(how), -1, replays) : 2;
+}
