@@ -22,7 +22,7 @@ Result<std::optional<Capture>> captureOf(const Context& context, const DeviceQue
     return Status::error(
         GOSS_ERR_UNSUPPORTED,
         fmt::format("{}: the stream is being captured into a CUDA graph, and the driver does not tell into which; "
-                    "install one of CUDA 12 or later",
+                    "install one of CUDA 11.3 or later",
                     context.name()));
   const InContext inside(context);
   Capture capture;

@@ -45,7 +45,7 @@ struct Driver {
   decltype(&cuStreamGetCtx) streamGetCtx;
   decltype(&cuStreamIsCapturing) streamIsCapturing;
   decltype(&cuThreadExchangeStreamCaptureMode) exchangeCaptureMode; ///< May be null.
-  decltype(&cuStreamGetCaptureInfo_v2) streamGetCaptureInfo;        ///< May be null, as the next three, before CUDA 12.
+  decltype(&cuStreamGetCaptureInfo_v2) streamGetCaptureInfo; ///< May be null, as the next three, before CUDA 11.3.
   decltype(&cuUserObjectCreate) userObjectCreate;
   decltype(&cuGraphRetainUserObject) graphRetainUserObject;
   decltype(&cuEventRecordWithFlags) eventRecordWithFlags;
