@@ -1,5 +1,5 @@
 // Calls that are captured into CUDA graphs, and fail.
-// graph_failures killed | held | abort | mismatch | device | destroyed | lonely | refused | report
+// graph_failures killed | held | abort | mismatch | device | destroyed | lonely | refused | report | gone
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
@@ -131,6 +131,21 @@ static void deviceLost(Rank* rank) {
     abortAndLook(rank, &begun);
     return;
   }
+  OK(ncclCommAbort(rank->comm));
+  rank->comm = NULL;
+}
+
+/// A device fails behind the begin of a call, and the program destroys the graph before the thread that serves replays,
+/// which looks seldom after a second, has seen it.
+static void gone(Rank* rank) {
+  const Begun begun = captured(rank, kCount);
+  usleep(1200000);
+  launch(&begun.graph, rank->stream);
+  usleep(100);
+  cudaStandinFail(0, 1);
+  CHECK(cuStreamQuery(rank->stream) != CUDA_SUCCESS);
+  destroy(&begun.graph);
+  CHECK(failed(rank->comm) != ncclSuccess);
   OK(ncclCommAbort(rank->comm));
   rank->comm = NULL;
 }
@@ -277,6 +292,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "mismatch") == 0) return runRanks(2, -1, mismatch);
   if (strcmp(how, "lonely") == 0) return runRanks(2, -1, lonely);
   if (strcmp(how, "refused") == 0) return runRanks(2, -1, refused);
+  if (strcmp(how, "gone") == 0) return runRanks(4, -1, gone);
   if (strcmp(how, "report") == 0) return runRanks(2, -1, reported);
   if (strcmp(how, "device") == 0) return runRanks(2, -1, deviceLost);
   return strcmp(how, "destroyed") == 0 ? runRanks(2, -1, destroyed) : 2;
