@@ -79,7 +79,7 @@ class Sweep:
         self.folder.mkdir(parents=True, exist_ok=True)
         micro = 1 if args.quick else 8
         model = "--layers 2 --channels 16 --heads 2 --context 16" if args.quick else SIZES[size]
-        self.warm, self.timed, self.short, self.steps = (2, 3, 4, 8) if args.quick else (200, 250, 300, 700)
+        self.warm, self.timed, self.short, self.steps = (2, 3, 4, 8) if args.quick else (200, 350, 300, 700)
         self.flags = (f"{model} --batch {4 * micro} --micro-batch {micro} --val-samples {4 if args.quick else 320} --sample 0 --val-every 0 "
                       "--checkpoint-every 0 --print-every 1000000")
 
@@ -149,9 +149,10 @@ class Sweep:
         return {"rate": rate, "losses": losses, "at_end": rate in (rates[0], rates[-1]), "bytes": cards[rate]["bytes"]}
 
     def step_seconds(self, method, result):
-        """The time of a step: a method that overlaps computation and sending takes the longer of both, any other their sum."""
-        lowest = RATES[METHODS[method][1]][0]  # steps take as long with any rate, and with this one no run diverges
-        parts = self.at(method, lowest, SEEDS[0], self.timed)["seconds"], result["bytes"] / LINE_BYTES_PER_S
+        """The time of a step: a method that overlaps computation and sending takes the longer of both, any other their sum. Infinite if the
+        short run diverges."""
+        seconds = self.at(method, result["rate"], SEEDS[0], self.timed)["seconds"]
+        parts = math.inf if seconds is None else seconds, result["bytes"] / LINE_BYTES_PER_S
         return max(parts) if method in OVERLAPPING else sum(parts)
 
 
@@ -159,10 +160,14 @@ def loss_of(line):
     return math.inf if line["loss"] is None else line["loss"]
 
 
+def shown(loss):
+    return f"{loss:.4f}" if math.isfinite(loss) else "diverged"
+
+
 def spread(losses):
     if math.inf in losses:
         return "diverged"
-    return f"{statistics.mean(losses):.4f} +- {(max(losses) - min(losses)) / 2:.4f}"
+    return f"{shown(statistics.mean(losses))} +- {shown((max(losses) - min(losses)) / 2)}"
 
 
 def name_of(method):
@@ -182,16 +187,19 @@ def equal_tokens(tuned):
 
 
 def equal_time(sweep, tuned):
-    """A table of all methods that do not diverge, each trained for the time that DiLoCo with H = 50, or data parallel, takes over the line."""
-    step_s = {method: sweep.step_seconds(method, result) for method, result in tuned.items() if result["bytes"] is not None}
-    seconds = (sweep.steps - sweep.warm) * step_s.get("diloco-50", step_s["ddp"])
-    rows = [f"Over 50 Mbit/s, {seconds:.0f} s after the warm start:", "", "| method | steps | validation |", "|---|---|---|"]
+    """A table of all methods that never diverge, each trained for the time that DiLoCo with H = 50, or else data parallel, takes."""
+    step_s = {method: sweep.step_seconds(method, result) for method, result in tuned.items() if math.inf not in result["losses"]}
+    step_s = {method: seconds for method, seconds in step_s.items() if math.isfinite(seconds)}
+    clock = "diloco-50" if "diloco-50" in step_s else "ddp"
+    seconds = (sweep.steps - sweep.warm) * step_s[clock]
+    rows = [f"Over 50 Mbit/s, {seconds:.0f} s after the warm start, as {name_of(clock)} takes for {sweep.steps - sweep.warm} steps:", "",
+            "| method | steps | validation |", "|---|---|---|"]
     for method in step_s:
         steps = max(1, int(seconds / step_s[method]))
         if sweep.args.quick:
             steps = min(steps, 2 * (sweep.steps - sweep.warm))
         loss = loss_of(sweep.at(method, tuned[method]["rate"], SEEDS[0], sweep.warm + steps))
-        rows.append(f"| {name_of(method)} | {steps} | {spread([loss]).split(' ')[0]} |")
+        rows.append(f"| {name_of(method)} | {steps} | {shown(loss)} |")
     return rows + [""]
 
 

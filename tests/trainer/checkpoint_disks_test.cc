@@ -142,7 +142,7 @@ TEST_F(CheckpointTest, ADirectoryWithoutRoomIsNamedAtTheStart) {
               AllOf(HasSubstr("needs 4611686018427387904 bytes"), HasSubstr(directory_ / "run")));
 }
 
-/// One of four ranks, to itself.
+/// A rank of four whose collectives reach no other rank.
 class OneOfFour : public SoloGroup {
  public:
   explicit OneOfFour(int rank) : rank_(rank) {}
@@ -170,12 +170,36 @@ TEST_F(CheckpointTest, ARankNeedsRoomForTheVectorsThatItWritesItself) {
     RunCheckpoints checkpoints(options, table_, group, report);
     return errorOf([&] { checkpoints.start({kSettings, "some", "a grid"}, holdings); });
   };
-  EXPECT_THAT(errorOfRank(0, {shareOf, true}), HasSubstr("needs 432345564227567616 bytes of rank 0"));
+  EXPECT_THAT(errorOfRank(0, {shareOf, true}), HasSubstr("rank 0: a checkpoint needs 432345564227567616 bytes"));
   for (const int rank : {1, 2, 3})
     EXPECT_EQ(errorOfRank(rank, {shareOf, true}), "") << rank;
   const auto copyOf = [&](int rank) { return RankShare{static_cast<std::size_t>(rank), shareOf(0).tensors}; };
-  EXPECT_THAT(errorOfRank(2, {copyOf, true}), HasSubstr("needs 432345564227567616 bytes of rank 2"));
+  EXPECT_THAT(errorOfRank(2, {copyOf, true}), HasSubstr("rank 2: a checkpoint needs 432345564227567616 bytes"));
   EXPECT_EQ(errorOfRank(2, {copyOf, false}), "") << "rank 0 saves for all";
+}
+
+// Each of four parts would fit by itself.
+TEST_F(CheckpointTest, RanksWithDirectoriesOnOneDiskNeedRoomForAllTheirVectors) {
+  fs::create_directories(directory_ / "run");
+  const std::uintmax_t room = fs::space(directory_ / "run").available;
+  const auto shareOf = [&](int rank) {
+    Parameter tensor;
+    tensor.name = fmt::format("stage {}", rank);
+    tensor.count = room / (3 * sizeof(float)) * 2 / 5; // with its two moments two fifths of the room
+    return RankShare{0, {tensor}};
+  };
+  runRanks(4, SumOrder::tree, [&](Group& group) {
+    TrainOptions options;
+    options.model = kConfig;
+    options.checkpoint = directory_ / (group.rank() % 2 == 0 ? "run" : "other");
+    Report report(false);
+    RunCheckpoints checkpoints(options, table_, group, report);
+    EXPECT_THAT(
+        errorOf([&] {
+          checkpoints.start({kSettings, "some", "a grid"}, {shareOf, true});
+        }),
+        AllOf(HasSubstr(fmt::format("rank {}: a checkpoint needs", group.rank())), HasSubstr(options.checkpoint)));
+  });
 }
 
 } // namespace

@@ -1,8 +1,14 @@
 #include "trainer/files/checkpoint.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -62,6 +68,15 @@ std::string readName(const std::string& path) {
 CheckpointStore::CheckpointStore(std::string directory, std::size_t keep, std::size_t rank)
     : directory_(std::move(directory)), keep_(keep), rank_(rank) {}
 
+std::uint64_t CheckpointStore::disk() const {
+  createDirectories(directory_);
+  struct stat status {};
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  if (stat(directory_.c_str(), &status) != 0 || gethostname(host.data(), host.size()) != 0)
+    fail("{}: {}", directory_, std::generic_category().message(errno));
+  return XXH3_64bits_withSeed(host.data(), host.size(), status.st_dev) >> 11;
+}
+
 void CheckpointStore::prepare(std::size_t bytes) const {
   std::error_code error;
   createDirectories(directory_);
@@ -70,9 +85,9 @@ void CheckpointStore::prepare(std::size_t bytes) const {
   const bool is_known = !error && space.capacity != 0 && space.capacity != static_cast<std::uintmax_t>(-1);
   if (is_known && space.available < bytes) {
     fail(
-        "a checkpoint needs {} bytes of rank {}, but {} has room for {}: free some, or give another --checkpoint "
-        "directory",
-        bytes, rank_, directory_, space.available);
+        "rank {}: a checkpoint needs {} bytes of the disk of {}, which has room for {}: free some, or give another "
+        "--checkpoint directory",
+        rank_, bytes, directory_, space.available);
   }
   const std::string probe = fmt::format("{}/.probe-{}", directory_, rank_);
   try {

@@ -3,6 +3,7 @@
 #define GOSS_TRAINER_FILES_CHECKPOINT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,8 +27,11 @@ class CheckpointStore {
   CheckpointStore(std::string directory, std::size_t keep, std::size_t rank);
 
   [[nodiscard]] std::string folder(const std::string& name) const { return directory_ + "/" + name; }
+  /// Creates the directory, and returns a number of its disk, below 2^53: ranks of one host that have their directories
+  /// on one disk get the same.
+  [[nodiscard]] std::uint64_t disk() const;
   /// Creates the directory, removes what a crash has left of checkpoints, and proves that the directory can be written
-  /// and has space for the `bytes` that this rank writes of a checkpoint, so that a run does not fail an hour later.
+  /// and has space for the `bytes` of a checkpoint, so that a run does not fail an hour later.
   void prepare(std::size_t bytes) const;
 
   /// On rank 0: makes the folder of a checkpoint, and returns its name.

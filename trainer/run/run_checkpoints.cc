@@ -32,6 +32,19 @@ std::size_t bytesWrittenBy(int rank, const std::function<RankShare(int)>& share_
   return kVectors * count * sizeof(float);
 }
 
+/// Collective: the sum of `bytes` over the ranks with the same `disk`.
+std::size_t sumOfDisk(Group& group, std::uint64_t disk, std::size_t bytes) {
+  std::vector<double> all(2 * static_cast<std::size_t>(group.size()), 0.0);
+  double* own = all.data() + 2 * static_cast<std::size_t>(group.rank());
+  own[0] = static_cast<double>(disk);
+  own[1] = static_cast<double>(bytes);
+  group.sum(all);
+  double sum = 0;
+  for (std::size_t i = 0; i < all.size(); i += 2)
+    if (all[i] == static_cast<double>(disk)) sum += all[i + 1];
+  return static_cast<std::size_t>(sum);
+}
+
 [[noreturn]] void failWithoutDirectory(int rank) {
   fail("rank {} has a state of its own to save: give it --checkpoint DIR, as rank 0 has", rank);
 }
@@ -78,9 +91,12 @@ CheckpointStart RunCheckpoints::start(const CheckpointSetting& setting, Holdings
   std::uint64_t saves = store_ ? 1 : 0;
   group_.broadcast(&saves, sizeof saves);
   saves_ = saves != 0;
-  if (saves_ && (group_.rank() == 0 || holdings_.differ)) {
-    if (!store_) failWithoutDirectory(group_.rank());
-    store_->prepare(bytesWrittenBy(group_.rank(), holdings_.share_of));
+  const bool writes = saves_ && (group_.rank() == 0 || holdings_.differ);
+  if (writes && !store_) failWithoutDirectory(group_.rank());
+  if (saves_) {
+    const std::size_t bytes = writes ? bytesWrittenBy(group_.rank(), holdings_.share_of) : 0;
+    const std::size_t needed = sumOfDisk(group_, writes ? store_->disk() : 0, bytes);
+    if (writes) store_->prepare(needed);
   }
   CheckpointStart start =
       CheckpointLoader(options_, table_, group_, report_, store_ ? &*store_ : nullptr).load(setting);
