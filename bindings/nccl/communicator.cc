@@ -59,7 +59,7 @@ void ncclComm::started(const Result<goss_comm_t>& made) {
 }
 
 ncclResult_t ncclComm::state() const {
-  const auto now = static_cast<ncclResult_t>(state_.load());
+  const ncclResult_t now = start();
   if (now != ncclSuccess || revoked || shrunk || order == nullptr) return now;
   const Status failure = order->failure();
   return failure.isOk() ? ncclSuccess : goss::nccl::resultOf(failure.kind());

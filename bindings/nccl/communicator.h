@@ -34,6 +34,8 @@ struct ncclComm {
 
   /// Takes `comm` over. The state says how it ended.
   void started(const goss::Result<goss_comm_t>& comm);
+  /// How the start ended, whatever has failed since; ncclInProgress before.
+  [[nodiscard]] ncclResult_t start() const { return static_cast<ncclResult_t>(state_.load()); }
   /// Success, or what ncclCommGetAsyncError and calls return.
   [[nodiscard]] ncclResult_t state() const;
   /// Whether calls may be made: ncclSuccess, or refused with a text.

@@ -30,8 +30,8 @@ const devices::cuda::Context& contextOf(Device& device) { return cudaOf(device).
 
 Result<std::unique_ptr<StreamOrder>> StreamOrder::make(Device& device, goss_comm_t comm, std::shared_ptr<Turns> turns) {
   std::unique_ptr<StreamOrder> made(new StreamOrder(device, comm, std::move(turns)));
-  // First, as the other ranks wait for it.
-  if (Status status = lastFailure(goss_comm_dup(comm, &made->replays_)); !status.isOk()) return status;
+  // A rank that is through may end `comm` at once, while others still exchange: their communicators are made, and fail.
+  made->replays_made_ = lastFailure(goss_comm_dup(comm, &made->replays_));
   for (auto* event : {&made->end_, &made->fork_, &made->scalar_, &made->probe_}) {
     auto fresh = device.event();
     if (!fresh.isOk()) return fresh.status();
@@ -144,6 +144,7 @@ Result<StreamOrder::Capture> StreamOrder::captureOf(const Queues& queues) const 
 Status StreamOrder::submitToGraph(const devices::cuda::Capture& capture, const Queues& queues,
                                   const std::vector<std::shared_ptr<Call>>& calls) {
   if (graphs_ == nullptr) {
+    if (!replays_made_.isOk()) return replays_made_;
     auto made = GraphCalls::make(cudaOf(device_), replays_);
     if (!made.isOk()) return made.status();
     const std::lock_guard lock(mutex_);

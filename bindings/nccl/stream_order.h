@@ -24,7 +24,7 @@ namespace goss::nccl {
 class StreamOrder {
  public:
   /// `comm` is lent until this is destroyed. `turns`: of the communicators that come out of it. Collective: the
-  /// ranks make another communicator, for calls that CUDA graphs replay.
+  /// ranks make another communicator, for calls that CUDA graphs replay; where that fails, only captures do.
   static Result<std::unique_ptr<StreamOrder>> make(Device& device, goss_comm_t comm, std::shared_ptr<Turns> turns);
   StreamOrder(const StreamOrder&) = delete;
   StreamOrder& operator=(const StreamOrder&) = delete;
@@ -79,7 +79,8 @@ class StreamOrder {
 
   Device& device_; ///< The CUDA provider.
   const goss_comm_t comm_;
-  goss_comm_t replays_ = nullptr; ///< Communicator of the calls that CUDA graphs replay.
+  goss_comm_t replays_ = nullptr; ///< Communicator of the calls that CUDA graphs replay; null: there is none.
+  Status replays_made_;           ///< Why there is none.
   const std::shared_ptr<Turns> turns_;
 
   std::mutex submit_mutex_;
