@@ -1,5 +1,5 @@
 // What a failure leaves: an error that names who is to blame, and no old number in any result.
-// failures killed | stopped | mismatch | message | abort | revoke | shrink | device | scalar_late | scalar_lost
+// failures killed | stopped | mismatch | message | abort | revoke | shrink | early | device | scalar_late | scalar_lost
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
@@ -32,6 +32,13 @@ static float* begun(Rank* rank) {
   return data;
 }
 
+/// All ranks but `idle` have called.
+static void awaitCalls(Rank* rank, int idle) {
+  char told[128] = {0};
+  for (int r = 0; r < rank->ranks; ++r)
+    if (r != idle) share(rank, told, r);
+}
+
 /// The stream stays closed until the abort, and the result is spoiled then.
 static void abortAndLook(Rank* rank, const float* data) {
   usleep(50000);
@@ -43,8 +50,9 @@ static void abortAndLook(Rank* rank, const float* data) {
 }
 
 static void killedOne(Rank* rank) {
+  const float* data = rank->rank == 1 ? NULL : begun(rank);
+  awaitCalls(rank, 1);
   if (rank->rank == 1) raise(SIGKILL);
-  const float* data = begun(rank);
   CHECK(failed(rank->comm) == ncclRemoteError);
   CHECK(strstr(ncclGetLastError(rank->comm), "rank 1") != NULL);
   // Without a communicator, as PyTorch asks.
@@ -133,6 +141,7 @@ static void revoked(Rank* rank) {
     return;
   }
   const float* data = begun(rank);
+  awaitCalls(rank, last);
   OK(ncclCommRevoke(rank->comm, 0));
   finish(rank->stream);
   CHECK(spoiled(data));
@@ -148,8 +157,9 @@ static void revoked(Rank* rank) {
 /// Those that are left after a loss shrink the communicator, and go on in the new one.
 static void shrunk(Rank* rank) {
   int lost = 1;
+  const float* data = rank->rank == lost ? NULL : begun(rank);
+  awaitCalls(rank, lost);
   if (rank->rank == lost) raise(SIGKILL);
-  const float* data = begun(rank);
   CHECK(failed(rank->comm) == ncclRemoteError);
   ncclComm_t comm = NULL;
   OK(ncclCommShrink(rank->comm, &lost, 1, &comm, NULL, NCCL_SHRINK_ABORT));
@@ -203,7 +213,7 @@ static void scalarLate(Rank* rank) {
   if (rank->rank == 0) {
     CUDA(cuStreamWaitValue32_v2(rank->stream, (CUdeviceptr)(uintptr_t)word, 1, CU_STREAM_WAIT_VALUE_GEQ));
   } else {
-    usleep(400000); // Its own deadline is later.
+    usleep(700000); // Its own deadline is later.
   }
   const ncclResult_t how = ncclAllReduce(data, data, kCount, ncclFloat32, op, rank->comm, rank->stream);
   CHECK(rank->rank == 0 ? how != ncclSuccess : failed(rank->comm) != ncclSuccess);
@@ -230,6 +240,16 @@ static void scalarLost(Rank* rank) {
   rank->comm = NULL;
 }
 
+/// Rank 1 aborts communicators as soon as it has them: those of slower ranks are made all the same, and fail.
+static void early(Rank* rank) {
+  for (int turn = 0; turn < 40; ++turn) {
+    ncclComm_t comm;
+    OK(ncclCommSplit(rank->comm, 0, rank->rank, &comm, NULL));
+    CHECK(rank->rank == 1 || failed(comm) == ncclRemoteError);
+    OK(ncclCommAbort(comm));
+  }
+}
+
 int main(int argc, char** argv) {
   const char* how = argc < 2 ? "" : argv[1];
   if (strcmp(how, "killed") == 0) return runRanks(3, 1, killedOne);
@@ -239,6 +259,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "abort") == 0) return runRanks(2, -1, aborted);
   if (strcmp(how, "revoke") == 0) return runRanks(3, -1, revoked);
   if (strcmp(how, "shrink") == 0) return runRanks(3, 1, shrunk);
+  if (strcmp(how, "early") == 0) return runRanks(2, -1, early);
   if (strcmp(how, "scalar_late") == 0) return runRanks(2, -1, scalarLate);
   if (strcmp(how, "scalar_lost") == 0) return runRanks(2, -1, scalarLost);
   return strcmp(how, "device") == 0 ? runRanks(2, -1, deviceLost) : 2;
