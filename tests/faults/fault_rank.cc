@@ -114,19 +114,21 @@ goss_status receiveAlone(goss_comm_t comm, std::int32_t rank) {
   return goss_recv(comm, &value, 1, GOSS_FLOAT32, GOSS_ANY_SOURCE, 0, nullptr, nullptr);
 }
 
-/// Posts 32 receives from rank 0, and stops when the first of them has got its message.
-goss_status receiveOneAndStop(goss_comm_t comm, std::size_t count) {
-  std::vector<float> vectors(32 * count);
-  std::vector<goss_request_t> requests(32);
-  for (std::size_t i = 0; i < requests.size(); ++i)
-    if (const goss_status status =
-            goss_recv(comm, &vectors[i * count], count, GOSS_FLOAT32, 0, 0, nullptr, &requests[i]);
-        status != GOSS_SUCCESS)
-      return status;
-  if (const goss_status status = goss_wait(&requests[0], nullptr); status != GOSS_SUCCESS) return status;
+constexpr std::size_t kMany = 32; ///< Messages from rank 0 to rank 1.
+
+/// Receives a few of the messages that rank 0 has begun to send, and stops.
+goss_status receiveSomeAndStop(goss_comm_t comm, std::size_t count) {
+  std::vector<float> vectors(kMany * count);
+  std::vector<goss_request_t> requests(kMany);
+  float begun = 0;
+  goss_status status = goss_recv(comm, &begun, 1, GOSS_FLOAT32, 0, 1, nullptr, nullptr);
+  for (std::size_t i = 0; i < kMany && status == GOSS_SUCCESS; ++i)
+    status = goss_recv(comm, &vectors[i * count], count, GOSS_FLOAT32, 0, 0, nullptr, &requests[i]);
+  if (status == GOSS_SUCCESS) status = goss_wait_all(requests.data(), kMany / 4);
+  if (status != GOSS_SUCCESS) return status;
   say("ready");
   ::raise(SIGSTOP);
-  return goss_wait_all(&requests[1], requests.size() - 1);
+  return goss_wait_all(&requests[kMany / 4], kMany - kMany / 4);
 }
 
 /// Returns on rank 0, and on rank 1 when it is continued.
@@ -134,16 +136,20 @@ goss_status sendWithManyCommunicators(goss_comm_t comm, std::int32_t rank, std::
   goss_comm_t more[11];
   for (goss_comm_t& one : more)
     if (const goss_status status = goss_comm_dup(comm, &one); status != GOSS_SUCCESS) return status;
-  if (rank == 1) return receiveOneAndStop(comm, count);
-  say("ready");
-  if (rank == 2) ::pause();
+  if (rank == 1) return receiveSomeAndStop(comm, count);
+  if (rank == 2) {
+    say("ready");
+    ::pause();
+  }
   const std::vector<float> vector(count);
-  std::vector<goss_request_t> requests(32);
-  for (goss_request_t& request : requests)
-    if (const goss_status status = goss_send(comm, vector.data(), count, GOSS_FLOAT32, 1, 0, nullptr, &request);
-        status != GOSS_SUCCESS)
-      return status;
-  const goss_status status = goss_wait_all(requests.data(), requests.size());
+  std::vector<goss_request_t> requests(kMany);
+  goss_status status = GOSS_SUCCESS;
+  for (std::size_t i = 0; i < kMany && status == GOSS_SUCCESS; ++i)
+    status = goss_send(comm, vector.data(), count, GOSS_FLOAT32, 1, 0, nullptr, &requests[i]);
+  if (status == GOSS_SUCCESS) status = goss_send(comm, vector.data(), 1, GOSS_FLOAT32, 1, 1, nullptr, nullptr);
+  if (status != GOSS_SUCCESS) return status;
+  say("ready");
+  status = goss_wait_all(requests.data(), kMany);
   for (goss_comm_t one : more) {
     if (float value = 0; goss_recv(one, &value, 1, GOSS_FLOAT32, 1, 0, nullptr, nullptr) == GOSS_SUCCESS)
       say("a communicator has not failed");
