@@ -2,9 +2,11 @@
 #ifndef GOSS_LIB_HEALTH_PEERS_H_
 #define GOSS_LIB_HEALTH_PEERS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "mesh/circle.h"
 #include "mesh/control.h"
 #include "mesh/group.h"
 #include "mesh/mesh.h"
@@ -35,11 +37,16 @@ struct Peers {
       send(rank, message);
   }
   /// Sends a message that is for all ranks, and that each rank sends on by this function when it receives it first. It
-  /// goes to the ranks to which this one has a link, and to those of Mesh::passNews(), whose links are made for it; the
-  /// others receive it from other ranks.
+  /// goes to the ranks to which this one has a link, and to those of passNews() and nextInCircle(), whose links are
+  /// made for it; the others receive it from other ranks.
   void spread(const ControlMessage& message) const GOSS_ON_LOOP {
-    for (const int rank : group.others())
-      if (!mesh.isIdle(group.worldRank(rank)) || Mesh::passNews(group.rank(), rank, group.size())) send(rank, message);
+    const std::vector<int> next =
+        nextInCircle(group.rank(), group.size(), [this](int rank) GOSS_ON_LOOP { return isLost(rank); });
+    for (const int rank : group.others()) {
+      const bool makes_link =
+          passNews(group.rank(), rank, group.size()) || std::find(next.begin(), next.end(), rank) != next.end();
+      if (makes_link || !mesh.isIdle(group.worldRank(rank))) send(rank, message);
+    }
   }
   /// As the functions of Mesh with the same names.
   [[nodiscard]] bool isLost(int rank) const GOSS_ON_LOOP { return mesh.isLost(group.worldRank(rank)); }

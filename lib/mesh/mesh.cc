@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "base/wire.h"
 
@@ -111,25 +110,15 @@ Status Mesh::open(PeerCard& card) {
   return last;
 }
 
-bool Mesh::passNews(int one, int other, int size) {
-  const auto forward = static_cast<unsigned>((other - one + size) % size);
-  return std::has_single_bit(forward) || std::has_single_bit(static_cast<unsigned>(size) - forward);
-}
-
 std::vector<int> Mesh::neighbours() const {
-  std::vector<int> found;
-  const int ranks = static_cast<int>(circle_.size());
+  if (circle_.empty()) return {};
   const int own = static_cast<int>(std::find(circle_.begin(), circle_.end(), self_) - circle_.begin());
-  for (const int step : {1, ranks - 1}) {
-    int wanted = kWatched;
-    for (int place = (own + step) % std::max(ranks, 1); wanted > 0 && place != own; place = (place + step) % ranks) {
-      const int peer = circle_[static_cast<std::size_t>(place)];
-      if (isLost(peer)) continue;
-      --wanted;
-      if (std::find(found.begin(), found.end(), peer) == found.end()) found.push_back(peer);
-    }
-  }
-  return found;
+  std::vector<int> ranks;
+  for (const int place : nextInCircle(own, static_cast<int>(circle_.size()), [this](int at) GOSS_ON_LOOP {
+         return isLost(circle_[static_cast<std::size_t>(at)]);
+       }))
+    ranks.push_back(circle_[static_cast<std::size_t>(place)]);
+  return ranks;
 }
 
 std::vector<int> Mesh::newsTargets() const {

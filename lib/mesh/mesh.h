@@ -15,6 +15,7 @@
 #include "gossamer/shared_regions.h"
 #include "gossamer/short_messages.h"
 #include "gossamer/transport.h"
+#include "mesh/circle.h"
 #include "mesh/outbox.h"
 #include "platform/thread_safety.h"
 #include "platform/topology.h"
@@ -105,9 +106,6 @@ class Mesh final : public TransportListener {
   /// receives them first: neighbours(), and those at the distances 1, 2, 4 and so on, both ways, that are not lost.
   /// None where all links are made at the start.
   [[nodiscard]] std::vector<int> newsTargets() const GOSS_ON_LOOP;
-  /// Whether, of `size` ranks in a circle, those at the places `one` and `other` send each other news: their distance,
-  /// one way or the other, is a power of 2.
-  [[nodiscard]] static bool passNews(int one, int other, int size);
   /// Whether the link is made and works; linkStatus() is ok then. Cheaper than linkStatus().
   [[nodiscard]] bool isUp(int peer) const GOSS_ON_LOOP {
     const auto index = static_cast<std::size_t>(peer);
@@ -154,7 +152,6 @@ class Mesh final : public TransportListener {
   [[nodiscard]] std::vector<bool> preparedPeers(const std::vector<PeerCard>& cards);
 
   static constexpr std::size_t kMaxAtStart = 8;
-  static constexpr int kWatched = 2;
 
   const int self_;
   std::vector<std::unique_ptr<Transport>> transports_;
