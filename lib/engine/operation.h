@@ -55,6 +55,8 @@ class Operation {
   [[nodiscard]] virtual std::string describe() const = 0;
   /// Ranks of the communicator whose messages this operation is waiting for.
   [[nodiscard]] virtual std::vector<int> waitingForRanks() const GOSS_ON_LOOP = 0;
+  /// The ranks that are asked for signs of life while this rank waits for waitingForRanks(): these at least.
+  [[nodiscard]] virtual std::vector<int> ranksToProbe() const GOSS_ON_LOOP { return waitingForRanks(); }
   /// A collective takes its place, or places, in `history`, behind those that were started before. Called once before
   /// startOnLoop(), unless the operation was given its place.
   virtual void numberOnLoop(History& history) GOSS_ON_LOOP { (void)history; }

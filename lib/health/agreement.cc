@@ -11,8 +11,10 @@ namespace goss {
 namespace {
 
 constexpr int kBits = 64;
-/// For each silent rank that would speak, Agreement::watched() has so many ranks more.
+/// For each silent rank that would speak, Agreement::watched() has so many ranks more, but not many more than
+/// kMaxWatched that are not silent.
 constexpr std::size_t kWatchedForEachSilent = 4;
+constexpr std::size_t kMaxWatched = 16;
 
 std::size_t wordsFor(int size) { return static_cast<std::size_t>((size + kBits - 1) / kBits); }
 
@@ -314,7 +316,7 @@ std::vector<int> Agreement::watched(const std::function<bool(int rank)>& is_sile
   // This rank remains, and is higher than the speaker.
   for (int rank = speaker(); rank < self_; ++rank) {
     if (!remains_[static_cast<std::size_t>(rank)] || lost_[static_cast<std::size_t>(rank)]) continue;
-    if (ranks.size() > kWatchedForEachSilent * silent) return ranks;
+    if (ranks.size() > std::min(kWatchedForEachSilent * silent, silent + kMaxWatched)) return ranks;
     ranks.push_back(rank);
     if (is_silent(rank)) ++silent;
   }

@@ -21,6 +21,9 @@ constexpr milliseconds kLastProbe(100);
 constexpr milliseconds kAsksAll(1000);
 /// A rank that has not answered a probe of at least this age counts as silent.
 constexpr milliseconds kSilence(150);
+/// A rank of another host may have stopped if it has not answered a probe of this age. A rank that is only slow,
+/// because it gets no processor, mostly answers before.
+constexpr milliseconds kSilenceElsewhere(1000);
 /// A rank that owes so many answers is not probed again, so that probes do not fill a slow link.
 constexpr int kMaxUnanswered = 4;
 /// An error says of at most so many ranks what they wait for.
@@ -45,9 +48,10 @@ void FailureDetector::probe(Operation& operation, TimePoint now) {
   ControlMessage probe = peers_.message(ControlMessage::Type::probe);
   probe.operation = operation.sequence;
   if (operation.envelope() != nullptr) probe.signature = *operation.envelope();
-  const std::vector<int> awaited = operation.waitingForRanks();
+  const std::vector<int> awaited = operation.ranksToProbe();
   const bool asks_all = operation.deadline() - now <= kAsksAll;
-  for (const int rank : concernedRanks(operation)) {
+  for (const int rank : operation.failsAlone() ? awaited : peers_.group.others()) {
+    if (rank == peers_.group.rank()) continue;
     // Other ranks watch a rank to which this one has no link, and tell when it ends.
     const bool has_link = !peers_.mesh.isIdle(peers_.group.worldRank(rank));
     if (!has_link && !asks_all && std::ranges::find(awaited, rank) == awaited.end()) continue;
@@ -130,12 +134,18 @@ bool FailureDetector::isSilent(int rank, TimePoint now) const {
 }
 
 bool FailureDetector::mayHaveStopped(int rank, TimePoint now) const {
-  return isSilent(rank, now) && !rules_.is_seen_to_run(peers_.group.worldRank(rank));
+  if (!isSilent(rank, now)) return false;
+  const int peer = peers_.group.worldRank(rank);
+  return rules_.is_here(peer) ? !rules_.is_seen_to_run(peer) : now - progressOf(rank).probed >= kSilenceElsewhere;
 }
 
+/// In a shrink a rank that has answered before and is only late is not silent, because it may wait for the rank that is
+/// to blame.
 std::vector<int> FailureDetector::silentRanks(const Operation& operation, TimePoint now) const {
   std::vector<int> silent = concernedRanks(operation);
-  std::erase_if(silent, [&](int rank) GOSS_ON_LOOP { return !isSilent(rank, now); });
+  std::erase_if(silent, [&](int rank) GOSS_ON_LOOP {
+    return operation.outlivesFailure() && progressOf(rank).answered ? !mayHaveStopped(rank, now) : !isSilent(rank, now);
+  });
   return silent;
 }
 

@@ -25,6 +25,8 @@ class FailureDetector {
     /// Whether the process of this world rank is on this host and runs. Such a rank is never given up: it may wait for
     /// a processor.
     std::function<bool(int world_rank)> is_seen_to_run;
+    /// Whether this world rank is on this host, so that is_seen_to_run knows its process.
+    std::function<bool(int world_rank)> is_here;
   };
 
   /// `operations`: those of the communicator. It outlives the detector.
@@ -37,7 +39,8 @@ class FailureDetector {
   void reply(int rank) const GOSS_ON_LOOP;
   /// `rank` has sent a control message of this communicator, and so it lives.
   void heard(int rank, const ControlMessage& message) GOSS_ON_LOOP;
-  /// Whether `rank` owes an answer to a probe, and its process is not seen to run.
+  /// Whether `rank` owes an answer to a probe, and its process is not seen to run; of a rank of another host, whether
+  /// it has owed the answer for a second.
   [[nodiscard]] bool mayHaveStopped(int rank, TimePoint now) const GOSS_ON_LOOP;
   /// The error of an operation that has not completed at its deadline. It names the ranks that do not answer and those
   /// that have not started the operation, or else those that it waits for.

@@ -49,6 +49,10 @@ class Shrink {
   /// Begins an attempt, or continues the one that an earlier call has begun and not ended. Calls Hooks::end_call where
   /// the attempt ends at once.
   void begin() GOSS_ON_LOOP;
+  /// As Agreement::asked() of the current attempt; none before this rank has begun it.
+  [[nodiscard]] std::vector<int> asked() const GOSS_ON_LOOP {
+    return agreement_ != nullptr ? agreement_->asked() : std::vector<int>();
+  }
   /// As Agreement::watched() of the current attempt; none before this rank has begun it.
   [[nodiscard]] std::vector<int> watched(const std::function<bool(int rank)>& is_silent) const GOSS_ON_LOOP;
   /// Sends this rank's view, or its decision, to those of the other ranks that need it and do not have it.

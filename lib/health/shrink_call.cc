@@ -9,7 +9,7 @@
 
 namespace goss {
 
-/// The operation that waits for the agreement. While it waits, the ranks of Shrink::watched() are probed.
+/// The operation that waits for the agreement.
 class ShrinkCalls::Call final : public Operation {
  public:
   Call(OperationHost& host, Shrink& shrink, const FailureDetector& detector)
@@ -20,7 +20,8 @@ class ShrinkCalls::Call final : public Operation {
   void remindOnLoop() GOSS_ON_LOOP override { shrink_.remind(); }
   [[nodiscard]] bool outlivesFailure() const override { return true; }
   [[nodiscard]] std::string describe() const override { return "goss_comm_shrink"; }
-  [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override {
+  [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override { return shrink_.asked(); }
+  [[nodiscard]] std::vector<int> ranksToProbe() const GOSS_ON_LOOP override {
     const TimePoint now = std::chrono::steady_clock::now();
     return shrink_.watched([this, now](int rank) GOSS_ON_LOOP { return detector_.mayHaveStopped(rank, now); });
   }

@@ -24,7 +24,7 @@ namespace goss {
 namespace {
 
 /// Regions of goss_mem_alloc that are shared; further memory works too, but peers do not read it in place.
-constexpr std::size_t kMaxSharedRegions = 256;
+constexpr std::ptrdiff_t kMaxSharedRegions = 256;
 
 /// A rank may begin to connect this much later than another, and the other still receives its report in time.
 constexpr std::int64_t kLinkGraceMs = 2000;
@@ -99,17 +99,17 @@ World::~World() {
     pages.abandon();
 }
 
-std::size_t World::sharedRegions() {
-  const Engine::Lock lock = engine_.enter();
-  return static_cast<std::size_t>(
-      std::count_if(lent_.begin(), lent_.end(), [](const auto& entry) { return entry.second.valid(); }));
-}
-
 Result<void*> World::allocate(std::size_t bytes) {
   platform::SharedPages pages;
   void* memory = nullptr;
   // Each region holds a file descriptor, so small ones are not shared, and their number is limited.
-  if (bytes >= config_.shm_direct_bytes && sharedRegions() < kMaxSharedRegions) {
+  bool is_shared = bytes >= config_.shm_direct_bytes;
+  if (is_shared) {
+    const Engine::Lock lock = engine_.enter();
+    is_shared =
+        std::ranges::count_if(lent_, [](const auto& entry) { return entry.second.valid(); }) < kMaxSharedRegions;
+  }
+  if (is_shared) {
     Result<platform::SharedPages> shared = platform::SharedPages::create(bytes);
     if (shared.isOk()) pages = shared.take();
     memory = pages.data();
@@ -440,6 +440,8 @@ void World::unregisterOnLoop(std::uint32_t context, ClosedCommunicator closed) {
   closed_contexts_.emplace(context, std::move(closed));
 }
 
+bool World::isHere(int rank) const { return areOnOneHost(cards_, rank, this->rank()); }
+
 bool World::isSeenToRun(int rank) const {
   const PeerCard& peer = cards_[static_cast<std::size_t>(rank)];
   const std::string here = cards_[static_cast<std::size_t>(mesh_->self())].host + "/";
@@ -456,7 +458,7 @@ bool World::afterProgressOnLoop() {
     Loss loss = std::move(lost_.front());
     lost_.pop_front();
     // Links between hosts are made at the start, so that the ranks of other hosts notice this themselves.
-    const bool is_here = areOnOneHost(cards_, loss.peer, rank());
+    const bool is_here = isHere(loss.peer);
     if (is_here) control_->noteLossOnLoop(loss.peer, loss.how);
     if (loss.how == PeerLoss::absent && told_ended_.contains(loss.peer)) loss.how = PeerLoss::ended;
     if (loss.how == PeerLoss::absent) absent_.emplace(loss.peer, loss.status);

@@ -89,6 +89,9 @@ class World : public std::enable_shared_from_this<World> {
   Result<void*> allocateOnDevice(std::size_t bytes);
   Status free(void* memory);
 
+  /// Whether this world rank is on this host.
+  [[nodiscard]] bool isHere(int rank) const;
+
   // The following need the engine's lock.
   /// As ControlFlush::runOnLoop. To be called before operations are withdrawn, because a message that is withdrawn half
   /// sent ends the link that the control messages need.
@@ -116,7 +119,6 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] LinkReport reportOf(const Status& linked) const;
   /// Reads the reports of all ranks. Error: a rank could not make its links.
   Status learn(const std::vector<std::string>& reports);
-  std::size_t sharedRegions();
   bool afterProgressOnLoop() GOSS_ON_LOOP;
   void handleControlOnLoop(int peer, const ControlMessage& message) GOSS_ON_LOOP;
 

@@ -500,6 +500,16 @@ TEST(Agreement, WhereTheSpeakerIsSilentThoseThatWouldSpeakAfterItAreWatchedToo) 
   EXPECT_THAT(watched(), ElementsAre(1, 3, 4, 5));
 }
 
+TEST(Agreement, AmongHundredsNotManyMoreRanksAreWatchedThanAreSilent) {
+  const Agreement agreement(
+      200, 256, [](std::uint32_t wanted) { return wanted; }, Manner::speaker);
+  std::size_t watched = 0;
+  for (const std::size_t expected : {1U, 5U, 21U, 38U, 55U}) {
+    watched = agreement.watched([&](int rank) { return static_cast<std::size_t>(rank) < watched; }).size();
+    EXPECT_EQ(watched, expected);
+  }
+}
+
 TEST(Agreement, NumbersThatAreTakenAreRaised) {
   std::uint32_t next = 3;
   const auto reserve = [&](std::uint32_t least) {
