@@ -24,10 +24,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kRanks = 4;
 
+/// Those of Gossamer: files of other programs, such as Open MPI, come and go.
 std::set<std::string> sharedMemoryFiles() {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
-    names.insert(entry.path().filename());
+    if (const std::string name = entry.path().filename(); name.find("goss") != std::string::npos) names.insert(name);
   return names;
 }
 
