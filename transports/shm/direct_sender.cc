@@ -198,9 +198,10 @@ DirectSender::Cancel DirectSender::takeBack(std::size_t slot) {
       return Cancel::withdrawn;
     }
     if (keeps) return Cancel::beingRead;
-    if (expired) return Cancel::beingWritten;
+    // Tried at least once, even if this thread has had no processor until now.
     if (deadline.expired())
       keeps = entries_[slot].reply_buffer.empty() || lending_.replacePages(entries_[slot].reply_buffer);
+    if (expired && !keeps) return Cancel::beingWritten;
     ::sched_yield();
   }
 }
