@@ -92,7 +92,7 @@ class GraphCalls {
   /// driver.
   void graphGone(std::uint64_t capture);
 
-  // The thread.
+  // Only the thread of run() calls these.
   void run();
   void forgetGone();
   bool mayEnd();
@@ -131,7 +131,7 @@ class GraphCalls {
   std::mutex gone_mutex_;
   std::vector<std::uint64_t> gone_; ///< Captures whose graphs the thread forgets.
 
-  // Of the thread.
+  // Only the thread of run() uses these.
   Clock::time_point served_ = Clock::now();
   Clock::time_point probed_ = Clock::now();
 };

@@ -13,7 +13,7 @@ namespace goss {
 
 namespace {
 
-/// Of so many calls of Shrink::remind() in a row at least one sends.
+/// Shrink::remind() sends at least once in so many calls in a row.
 constexpr unsigned kMaxPause = 4;
 
 std::vector<int> ranksOf(const std::vector<bool>& flags) {

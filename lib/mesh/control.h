@@ -45,8 +45,8 @@ struct ControlMessage {
   std::int32_t culprit = -1;
   std::string text; ///< abort: what happened, cut to kMaxTextBytes. Other types: see Type.
 
-  /// Of a view, a decision of type agreed, or a history: the sender has departed from the communicator, which it has
-  /// destroyed or which the others shrink without it. If the type is agreed, it goes on in the smaller communicator.
+  /// Whether the sender of a view, an agreed decision or a history has departed from the communicator: it has destroyed
+  /// it, or the others shrink it without the sender. The sender of an agreed decision goes on in the smaller one.
   [[nodiscard]] bool hasDeparted() const { return text.empty(); }
   /// Whether the sender asks the rank `self` (a world rank), the receiver, for its decision in the attempt.
   [[nodiscard]] bool wantsDecision(int self) const {

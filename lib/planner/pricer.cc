@@ -32,7 +32,8 @@ constexpr double kHeldUpLoss = 0.12;
 constexpr std::uint64_t kMaxStepsAlike = 8'000;
 /// One simulation may have this many steps, of all ranks together, where links do not repeat.
 constexpr std::uint64_t kMaxSteps = 40'000;
-/// Of a pipeline with more steps Pricer simulates kFirstBlocks blocks; each other costs the mean of their second half.
+/// Pricer simulates only the first kFirstBlocks blocks of a pipeline with more steps, and prices every further block at
+/// the mean of the second half of those.
 constexpr std::uint64_t kMaxPipelineSteps = 2'000;
 constexpr std::uint32_t kFirstBlocks = 8;
 /// Where ranks are interchangeable, Pricer estimates a candidate first if it would have to simulate more than

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kRanks = 4;
 
-/// Those of Gossamer: files of other programs, such as Open MPI, come and go.
+/// Returns the names of Gossamer's files. Other programs, such as Open MPI, make and remove theirs at any time.
 std::set<std::string> sharedMemoryFiles() {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))

@@ -313,17 +313,23 @@ struct EncodeKernel {
     codeUnit<Scaling, kRuns, kWhole>(job, segment, unit, values, scale, codes);
     storeScales<Scaling>(job, segment, unit, width, scale);
   }
+  /// Makes `statistic` that of all values of `range`. `values` is space for a unit.
+  template <bool kWhole, class Statistic>
+  GOSS_DEVICE static void absorbUnits(const Job& job, const KernelSegment& segment, WarpRange range,
+                                      Values (&values)[1], Statistic& statistic) {
+    statistic.reset();
+    for (std::size_t at = range.first; at < range.end; at += kUnit) {
+      loadUnits<Scaling, kRuns, 1, kWhole>(job, segment, {at, range.end}, values);
+      statistic.template absorb<kRuns>(values[0], range.end - at, kWarpLanes);
+    }
+    statistic.finish(kWarpLanes);
+  }
   template <bool kWhole>
   GOSS_DEVICE static void encodeLong(const Job& job, const KernelSegment& segment, WarpRange block,
                                      unsigned char* codes) {
     Values values[1];
     typename Scaling::Statistic statistic;
-    statistic.reset();
-    for (std::size_t at = block.first; at < block.end; at += kUnit) {
-      loadUnits<Scaling, kRuns, 1, kWhole>(job, segment, {at, block.end}, values);
-      statistic.template absorb<kRuns>(values[0], block.end - at, kWarpLanes);
-    }
-    statistic.finish(kWarpLanes);
+    absorbUnits<kWhole>(job, segment, block, values, statistic);
     Scales scale;
     Warp::each([&](unsigned lane) { scale[lane] = Scaling::scale(job.format, statistic, lane); });
     for (std::size_t at = block.first; at < block.end; at += kUnit) {
@@ -339,12 +345,7 @@ struct EncodeKernel {
                                      unsigned char* codes) {
     Values values[1];
     typename Scaling::Tile whole;
-    whole.reset();
-    for (std::size_t at = tile.first; at < tile.end; at += kUnit) {
-      loadUnits<Scaling, kRuns, 1, kWhole>(job, segment, {at, tile.end}, values);
-      whole.template absorb<kRuns>(values[0], tile.end - at, kWarpLanes);
-    }
-    whole.finish(kWarpLanes);
+    absorbUnits<kWhole>(job, segment, tile, values, whole);
     const unsigned width = widthOf(job);
     for (std::size_t at = tile.first; at < tile.end; at += kUnit) {
       loadUnits<Scaling, kRuns, 1, kWhole>(job, segment, {at, tile.end}, values);

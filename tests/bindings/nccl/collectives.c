@@ -239,19 +239,7 @@ static void vendorOptions(Rank* rank) {
   ncclConfigExt_t codec = {NULL, {GOSS_NCCL_VENDOR, GOSS_NCCL_OPTION_CODEC}, {0}};
   codec.val.s = "int8";
   ncclConfigExt_t foreign = {&codec, {1, 1}, {0}};
-  ncclCollConfig_t config = {sizeof config,
-                             NCCL_API_MAGIC,
-                             NCCL_VERSION_CODE,
-                             &foreign,
-                             NCCL_CONFIG_UNDEF_INT,
-                             NCCL_CONFIG_UNDEF_INT,
-                             NCCL_CONFIG_UNDEF_INT,
-                             NCCL_CONFIG_UNDEF_INT,
-                             NULL,
-                             1,
-                             NCCL_CONFIG_UNDEF_INT,
-                             0,
-                             NULL};
+  ncclCollConfig_t config = configWith(&foreign);
   float* data = deviceFloats(1000);
   fill(data, 1000, 1, 0);
   OK(ncclAllReduceConfig(data, data, 1000, ncclFloat32, ncclSum, rank->comm, rank->stream, &config));

@@ -11,32 +11,11 @@
 
 #include "tests/bindings/nccl/support.h"
 
-enum { kCount = 1000 };
-
-/// Of the stand-in: the `calls`-th call on `device` from now on fails, and all after it.
-void cudaStandinFail(int device, uint64_t calls);
-
-/// Every element is no number: neither an old value nor part of a result.
-static int spoiled(const float* device) {
-  float host[kCount];
-  get(host, device, sizeof host);
-  for (int i = 0; i < kCount; ++i)
-    if (!isnan(host[i])) return 0;
-  return 1;
-}
-
 static float* begun(Rank* rank) {
   float* data = deviceFloats(kCount);
   fill(data, kCount, 3, 0);
   OK(ncclAllReduce(data, data, kCount, ncclFloat32, ncclSum, rank->comm, rank->stream));
   return data;
-}
-
-/// All ranks but `idle` have called.
-static void awaitCalls(Rank* rank, int idle) {
-  char told[128] = {0};
-  for (int r = 0; r < rank->ranks; ++r)
-    if (r != idle) share(rank, told, r);
 }
 
 /// The stream stays closed until the abort, and the result is spoiled then.
@@ -51,7 +30,7 @@ static void abortAndLook(Rank* rank, const float* data) {
 
 static void killedOne(Rank* rank) {
   const float* data = rank->rank == 1 ? NULL : begun(rank);
-  awaitCalls(rank, 1);
+  awaitAll(rank, 1);
   if (rank->rank == 1) raise(SIGKILL);
   CHECK(failed(rank->comm) == ncclRemoteError);
   CHECK(strstr(ncclGetLastError(rank->comm), "rank 1") != NULL);
@@ -141,7 +120,7 @@ static void revoked(Rank* rank) {
     return;
   }
   const float* data = begun(rank);
-  awaitCalls(rank, last);
+  awaitAll(rank, last);
   OK(ncclCommRevoke(rank->comm, 0));
   finish(rank->stream);
   CHECK(spoiled(data));
@@ -158,7 +137,7 @@ static void revoked(Rank* rank) {
 static void shrunk(Rank* rank) {
   int lost = 1;
   const float* data = rank->rank == lost ? NULL : begun(rank);
-  awaitCalls(rank, lost);
+  awaitAll(rank, lost);
   if (rank->rank == lost) raise(SIGKILL);
   CHECK(failed(rank->comm) == ncclRemoteError);
   ncclComm_t comm = NULL;

@@ -13,23 +13,10 @@
 
 #include "tests/bindings/nccl/graph_support.h"
 
-/// Of the stand-in: the `calls`-th call on `device` from now on fails, and all after it.
-void cudaStandinFail(int device, uint64_t calls);
-/// The `items`-th item that the calling thread puts into a stream from now on is refused, and it alone.
-void cudaStandinRefuse(uint64_t items);
-
 static double seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int spoiled(const float* device) {
-  float host[kCount];
-  get(host, device, sizeof host);
-  for (int i = 0; i < kCount; ++i)
-    if (!isnan(host[i])) return 0;
-  return 1;
 }
 
 typedef struct {
@@ -55,9 +42,7 @@ static Begun captured(Rank* rank, size_t count) {
   for (int i = 0; i < kCalls; ++i)
     sum(rank, made.data, made.data, count);
   made.graph = end(rank->stream);
-  char told[128] = {0};
-  for (int r = 0; r < rank->ranks; ++r)
-    share(rank, told, r); // A failure comes when all have captured.
+  awaitAll(rank, -1); // A failure comes when all have captured.
   return made;
 }
 

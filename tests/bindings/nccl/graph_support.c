@@ -22,6 +22,14 @@ cudaStream_t newStream(void) {
   return stream;
 }
 
+void waitFor(cudaStream_t stream, cudaStream_t awaited) {
+  CUevent event;
+  CUDA(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  CUDA(cuEventRecord(event, awaited));
+  CUDA(cuStreamWaitEvent(stream, event, 0));
+  CUDA(cuEventDestroy_v2(event));
+}
+
 void sum(Rank* rank, const float* from, float* to, size_t count) {
   OK(ncclAllReduce(from, to, count, ncclFloat32, ncclSum, rank->comm, rank->stream));
 }

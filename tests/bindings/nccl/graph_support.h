@@ -4,8 +4,6 @@
 
 #include "tests/bindings/nccl/support.h"
 
-enum { kCount = 1000 };
-
 typedef struct {
   CUgraph graph;
   CUgraphExec executable;
@@ -18,6 +16,8 @@ void destroy(const Graph* graph);
 
 /// A stream that is not ordered with the legacy default stream.
 cudaStream_t newStream(void);
+/// `stream` waits for what is in `awaited` now.
+void waitFor(cudaStream_t stream, cudaStream_t awaited);
 /// All-reduces `count` floats.
 void sum(Rank* rank, const float* from, float* to, size_t count);
 

@@ -94,20 +94,14 @@ static void twoStreams(Rank* rank) {
 /// A capture takes in a second stream, whose call comes behind that of the first.
 static void forked(Rank* rank) {
   cudaStream_t other = newStream();
-  CUevent fork;
-  CUevent join;
-  CUDA(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
-  CUDA(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
   float* first = deviceFloats(kLarge);
   float* second = deviceFloats(kLarge);
   begin(rank->stream);
-  CUDA(cuEventRecord(fork, rank->stream));
-  CUDA(cuStreamWaitEvent(other, fork, 0));
+  waitFor(other, rank->stream);
   sum(rank, first, first, kLarge);
   OK(ncclAllReduce(second, second, kLarge, ncclFloat32, ncclMax, rank->comm, other));
   sum(rank, first, first, kLarge);
-  CUDA(cuEventRecord(join, other));
-  CUDA(cuStreamWaitEvent(rank->stream, join, 0));
+  waitFor(rank->stream, other);
   const Graph graph = end(rank->stream);
   for (int turn = 0; turn < 5; ++turn) {
     fill(first, kLarge, 1, 0);
@@ -176,25 +170,19 @@ static void kinds(Rank* rank) {
 /// A group whose calls are in two streams of one capture comes behind both, and before what follows in both.
 static void grouped(Rank* rank) {
   cudaStream_t other = newStream();
-  CUevent fork;
-  CUevent join;
-  CUDA(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
-  CUDA(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
   float* first = deviceFloats(kLarge);
   float* second = deviceFloats(kLarge);
   float* copy = deviceFloats(kLarge);
   const size_t bytes = kLarge * sizeof *copy;
   begin(rank->stream);
-  CUDA(cuEventRecord(fork, rank->stream));
-  CUDA(cuStreamWaitEvent(other, fork, 0));
+  waitFor(other, rank->stream);
   CUDA(cuMemcpyAsync((CUdeviceptr)(uintptr_t)second, (CUdeviceptr)(uintptr_t)copy, bytes, other));
   OK(ncclGroupStart());
   sum(rank, first, first, kLarge);
   OK(ncclAllReduce(second, second, kLarge, ncclFloat32, ncclMax, rank->comm, other));
   OK(ncclGroupEnd());
   CUDA(cuMemcpyAsync((CUdeviceptr)(uintptr_t)copy, (CUdeviceptr)(uintptr_t)second, bytes, other));
-  CUDA(cuEventRecord(join, other));
-  CUDA(cuStreamWaitEvent(rank->stream, join, 0));
+  waitFor(rank->stream, other);
   const Graph graph = end(rank->stream);
   for (int turn = 0; turn < 5; ++turn) {
     fill(first, kLarge, 1, 0);
@@ -239,19 +227,7 @@ static void interleaved(Rank* rank) {
 static void compressed(Rank* rank) {
   ncclConfigExt_t codec = {NULL, {GOSS_NCCL_VENDOR, GOSS_NCCL_OPTION_CODEC}, {0}};
   codec.val.s = "int8";
-  ncclCollConfig_t config = {sizeof config,
-                             NCCL_API_MAGIC,
-                             NCCL_VERSION_CODE,
-                             &codec,
-                             NCCL_CONFIG_UNDEF_INT,
-                             NCCL_CONFIG_UNDEF_INT,
-                             NCCL_CONFIG_UNDEF_INT,
-                             NCCL_CONFIG_UNDEF_INT,
-                             NULL,
-                             1,
-                             NCCL_CONFIG_UNDEF_INT,
-                             0,
-                             NULL};
+  ncclCollConfig_t config = configWith(&codec);
   float* data = deviceFloats(kCount);
   begin(rank->stream);
   OK(ncclAllReduceConfig(data, data, kCount, ncclFloat32, ncclSum, rank->comm, rank->stream, &config));

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "tests/bindings/nccl/support.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,12 @@ void share(Rank* rank, void* bytes, int root) {
   memcpy(bytes, board->bytes[place], kIdBytes);
 }
 
+void awaitAll(Rank* rank, int idle) {
+  char told[kIdBytes] = {0};
+  for (int r = 0; r < rank->ranks; ++r)
+    if (r != idle) share(rank, told, r);
+}
+
 static void runOne(int number, int ranks, void (*body)(Rank* rank)) {
   Rank rank = {number, ranks, NULL, NULL};
   alarm(kSeconds);
@@ -56,9 +63,7 @@ static void runOne(int number, int ranks, void (*body)(Rank* rank)) {
   if (number == 0) OK(ncclGetUniqueId(&id));
   share(&rank, &id, 0);
   OK(ncclCommInitRank(&rank.comm, ranks, id, number));
-  char told[kIdBytes] = {0};
-  for (int r = 0; r < ranks; ++r)
-    share(&rank, told, r); // A rank that fails does so when all have a communicator.
+  awaitAll(&rank, -1); // A rank that fails does so when all have a communicator.
   body(&rank);
   if (rank.comm != NULL) OK(ncclCommDestroy(rank.comm));
   fflush(NULL);
@@ -122,6 +127,31 @@ int holds(const float* device, size_t count, float first, float step) {
   }
   free(host);
   return bad == 0;
+}
+
+int spoiled(const float* device) {
+  float host[kCount];
+  get(host, device, sizeof host);
+  for (int i = 0; i < kCount; ++i)
+    if (!isnan(host[i])) return 0;
+  return 1;
+}
+
+ncclCollConfig_t configWith(ncclConfigExt_t* options) {
+  const ncclCollConfig_t config = {sizeof config,
+                                   NCCL_API_MAGIC,
+                                   NCCL_VERSION_CODE,
+                                   options,
+                                   NCCL_CONFIG_UNDEF_INT,
+                                   NCCL_CONFIG_UNDEF_INT,
+                                   NCCL_CONFIG_UNDEF_INT,
+                                   NCCL_CONFIG_UNDEF_INT,
+                                   NULL,
+                                   1,
+                                   NCCL_CONFIG_UNDEF_INT,
+                                   0,
+                                   NULL};
+  return config;
 }
 
 ncclResult_t settled(ncclComm_t comm) {

@@ -204,7 +204,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   standin::Event& awaited = *eventOf(event);
   if (standin::Stream* stream = standin::streamOf(handle); stream != nullptr && flags != CU_EVENT_WAIT_EXTERNAL) {
     const std::lock_guard lock(awaited.mutex);
-    // Who waits for a captured event is captured from then on.
+    // A stream that waits for a captured event is captured from then on.
     const auto graph = awaited.captured ? awaited.graph.lock() : nullptr;
     if (graph != nullptr && stream->capture == standin::Capture::none)
       standin::joinCapture(*stream, graph, CU_STREAM_CAPTURE_MODE_RELAXED);

@@ -69,7 +69,8 @@ class FrameWriter {
   /// Sends a control frame, which has no payload, before all messages that wait.
   void sendControl(FrameKind kind, Tag tag, std::uint64_t bytes = 0);
 
-  // These handle control frames of the peer. False: the frame is malformed, or does not fit the state of the link.
+  // Each of these functions handles a kind of control frame that the peer has sent. It returns false if the frame is
+  // malformed, or does not fit the state of the link.
   [[nodiscard]] bool handleRoom(std::uint64_t bytes);
   [[nodiscard]] bool handleCredit(Tag flow, std::uint64_t bytes);
   [[nodiscard]] bool handleGrant(std::uint64_t number);
