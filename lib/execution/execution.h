@@ -98,8 +98,8 @@ class Execution final : public Operation, public StreamOrdered {
   const RunEnvironment& environment_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::vector<std::uint32_t>> dependents_; ///< By step: steps that wait for it.
-  Call bound_;                                         ///< As the caller gave it.
-  Call call_;                                          ///< The same with what the plan adds.
+  Call bound_;                                         ///< The call as the caller gave it.
+  Call call_;                                          ///< bound_ with what the plan adds.
   Signature signature_;
   Envelope envelope_{}; ///< Encoded signature_.
   std::uint64_t binding_ = 0;

@@ -50,8 +50,7 @@ void FailureDetector::probe(Operation& operation, TimePoint now) {
   if (operation.envelope() != nullptr) probe.signature = *operation.envelope();
   const std::vector<int> awaited = operation.ranksToProbe();
   const bool asks_all = operation.deadline() - now <= kAsksAll;
-  for (const int rank : operation.failsAlone() ? awaited : peers_.group.others()) {
-    if (rank == peers_.group.rank()) continue;
+  for (const int rank : concernedRanks(operation, awaited)) {
     // Other ranks watch a rank to which this one has no link, and tell when it ends.
     const bool has_link = !peers_.mesh.isIdle(peers_.group.worldRank(rank));
     if (!has_link && !asks_all && std::ranges::find(awaited, rank) == awaited.end()) continue;
@@ -116,12 +115,11 @@ void FailureDetector::heard(int rank, const ControlMessage& message) {
   progress.unanswered = std::max(0, progress.unanswered - 1);
 }
 
-/// The ranks that an operation concerns: for a message its peer, for a collective all others.
-std::vector<int> FailureDetector::concernedRanks(const Operation& operation) const {
+/// The other ranks that an operation concerns: of a message those that it awaits, of a collective all.
+std::vector<int> FailureDetector::concernedRanks(const Operation& operation, std::vector<int> awaited) const {
   if (!operation.failsAlone()) return peers_.group.others();
-  std::vector<int> ranks = operation.waitingForRanks();
-  std::erase(ranks, peers_.group.rank());
-  return ranks;
+  std::erase(awaited, peers_.group.rank());
+  return awaited;
 }
 
 bool FailureDetector::isSilent(int rank, TimePoint now) const {
@@ -142,7 +140,7 @@ bool FailureDetector::mayHaveStopped(int rank, TimePoint now) const {
 /// In a shrink a rank that has answered before and is only late is not silent, because it may wait for the rank that is
 /// to blame.
 std::vector<int> FailureDetector::silentRanks(const Operation& operation, TimePoint now) const {
-  std::vector<int> silent = concernedRanks(operation);
+  std::vector<int> silent = concernedRanks(operation, operation.waitingForRanks());
   std::erase_if(silent, [&](int rank) GOSS_ON_LOOP {
     return operation.outlivesFailure() && progressOf(rank).answered ? !mayHaveStopped(rank, now) : !isSilent(rank, now);
   });
@@ -153,7 +151,7 @@ std::vector<int> FailureDetector::silentRanks(const Operation& operation, TimePo
 /// waits for does not matter: that may be a rank that waits for the missing ones.
 std::vector<int> FailureDetector::missingRanks(const Operation& operation) const {
   if (operation.failsAlone()) return {};
-  std::vector<int> missing = concernedRanks(operation);
+  std::vector<int> missing = concernedRanks(operation, operation.waitingForRanks());
   std::erase_if(missing, [&](int rank) GOSS_ON_LOOP {
     const PeerProgress& progress = progressOf(rank);
     return !progress.answered || progress.started > operation.sequence;

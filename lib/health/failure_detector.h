@@ -67,7 +67,7 @@ class FailureDetector {
   [[nodiscard]] int culpritOf(const Operation& operation, TimePoint now) const GOSS_ON_LOOP;
   [[nodiscard]] bool isSilent(int rank, TimePoint now) const GOSS_ON_LOOP;
   bool giveUpIfSilent(int rank, TimePoint now) GOSS_ON_LOOP;
-  [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const GOSS_ON_LOOP;
+  [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation, std::vector<int> awaited) const;
   [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const GOSS_ON_LOOP;
   [[nodiscard]] std::vector<int> missingRanks(const Operation& operation) const GOSS_ON_LOOP;
   [[nodiscard]] std::string reasonOf(const Operation& operation, TimePoint now) const GOSS_ON_LOOP;

@@ -37,15 +37,14 @@ struct Peers {
       send(rank, message);
   }
   /// Sends a message that is for all ranks, and that each rank sends on by this function when it receives it first. It
-  /// goes to the ranks to which this one has a link, and to those of passNews() and nextInCircle(), whose links are
-  /// made for it; the others receive it from other ranks.
+  /// goes to the ranks to which this one has a link, and to those of newsInCircle(), whose links are made for it; the
+  /// others receive it from other ranks.
   void spread(const ControlMessage& message) const GOSS_ON_LOOP {
-    const std::vector<int> next =
-        nextInCircle(group.rank(), group.size(), [this](int rank) GOSS_ON_LOOP { return isLost(rank); });
+    const std::vector<int> targets =
+        newsInCircle(group.rank(), group.size(), [this](int rank) GOSS_ON_LOOP { return isLost(rank); });
     for (const int rank : group.others()) {
-      const bool makes_link =
-          passNews(group.rank(), rank, group.size()) || std::find(next.begin(), next.end(), rank) != next.end();
-      if (makes_link || !mesh.isIdle(group.worldRank(rank))) send(rank, message);
+      const bool is_target = std::find(targets.begin(), targets.end(), rank) != targets.end();
+      if (is_target || !mesh.isIdle(group.worldRank(rank))) send(rank, message);
     }
   }
   /// As the functions of Mesh with the same names.

@@ -1,14 +1,8 @@
 #include "mesh/circle.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace goss {
-
-bool passNews(int one, int other, int size) {
-  const auto forward = static_cast<unsigned>((other - one + size) % size);
-  return std::has_single_bit(forward) || std::has_single_bit(static_cast<unsigned>(size) - forward);
-}
 
 std::vector<int> nextInCircle(int own, int size, const std::function<bool(int place)>& is_lost) {
   std::vector<int> found;
@@ -20,6 +14,14 @@ std::vector<int> nextInCircle(int own, int size, const std::function<bool(int pl
       if (std::find(found.begin(), found.end(), place) == found.end()) found.push_back(place);
     }
   }
+  return found;
+}
+
+std::vector<int> newsInCircle(int own, int size, const std::function<bool(int place)>& is_lost) {
+  std::vector<int> found = nextInCircle(own, size, is_lost);
+  for (int distance = 1; distance < size; distance *= 2)
+    for (const int place : {(own + distance) % size, (own + size - distance) % size})
+      if (!is_lost(place) && std::find(found.begin(), found.end(), place) == found.end()) found.push_back(place);
   return found;
 }
 

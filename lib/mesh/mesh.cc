@@ -110,42 +110,35 @@ Status Mesh::open(PeerCard& card) {
   return last;
 }
 
-std::vector<int> Mesh::neighbours() const {
+/// The ranks at the places that `choose`, a function of circle.h, chooses for this rank.
+std::vector<int> Mesh::fromCircle(decltype(nextInCircle)& choose) const {
   if (circle_.empty()) return {};
   const int own = static_cast<int>(std::find(circle_.begin(), circle_.end(), self_) - circle_.begin());
   std::vector<int> ranks;
-  for (const int place : nextInCircle(own, static_cast<int>(circle_.size()), [this](int at) GOSS_ON_LOOP {
-         return isLost(circle_[static_cast<std::size_t>(at)]);
-       }))
+  for (const int place : choose(own, static_cast<int>(circle_.size()),
+                                [this](int at) GOSS_ON_LOOP { return isLost(circle_[static_cast<std::size_t>(at)]); }))
     ranks.push_back(circle_[static_cast<std::size_t>(place)]);
   return ranks;
 }
 
-std::vector<int> Mesh::newsTargets() const {
-  std::vector<int> targets = neighbours();
+std::vector<int> Mesh::neighbours() const { return fromCircle(nextInCircle); }
+
+std::vector<int> Mesh::newsTargets() const { return fromCircle(newsInCircle); }
+
+/// Fills circle_, and returns by peer whether its link may be made at its first use. Both ends answer alike. Links
+/// between hosts are made at the start, because firewalls and routers may let only one end call, and the planner needs
+/// their round trips.
+std::vector<bool> Mesh::preparedPeers(const std::vector<PeerCard>& cards) {
+  std::vector<bool> prepared(cards.size(), false);
+  for (int rank = 0; rank < size(); ++rank)
+    if (cards[static_cast<std::size_t>(rank)].host == cards[static_cast<std::size_t>(self_)].host)
+      circle_.push_back(rank);
+  if (circle_.size() <= kMaxAtStart) return prepared;
   const int ranks = static_cast<int>(circle_.size());
   const int own = static_cast<int>(std::find(circle_.begin(), circle_.end(), self_) - circle_.begin());
   for (int place = 0; place < ranks; ++place) {
-    const int peer = circle_[static_cast<std::size_t>(place)];
-    const bool is_new = std::find(targets.begin(), targets.end(), peer) == targets.end();
-    if (place != own && is_new && !isLost(peer) && passNews(own, place, ranks)) targets.push_back(peer);
-  }
-  return targets;
-}
-
-/// By peer: whether its link may be made at its first use. Both ends answer alike. Links between hosts are made at the
-/// start, because firewalls and routers may let only one end call, and the planner needs their round trips.
-std::vector<bool> Mesh::preparedPeers(const std::vector<PeerCard>& cards) {
-  std::vector<bool> prepared(cards.size(), false);
-  std::vector<int>& here = circle_;
-  for (int rank = 0; rank < size(); ++rank)
-    if (cards[static_cast<std::size_t>(rank)].host == cards[static_cast<std::size_t>(self_)].host) here.push_back(rank);
-  if (here.size() <= kMaxAtStart) return prepared;
-  const int ranks = static_cast<int>(here.size());
-  const int own = static_cast<int>(std::find(here.begin(), here.end(), self_) - here.begin());
-  for (int place = 0; place < ranks; ++place) {
     const int forward = (place - own + ranks) % ranks;
-    const int peer = here[static_cast<std::size_t>(place)];
+    const int peer = circle_[static_cast<std::size_t>(place)];
     prepared[static_cast<std::size_t>(peer)] = std::min(forward, ranks - forward) > kWatched;
   }
   return prepared;
@@ -172,7 +165,7 @@ Status Mesh::connect(const std::vector<PeerCard>& cards) {
   bool any_idle = false;
   for (std::size_t peer = 0; peer < prepared.size(); ++peer)
     any_idle = any_idle || (prepared[peer] && by_peer_[peer]->link(static_cast<int>(peer)) == LinkState::idle);
-  if (!any_idle) circle_.clear();
+  if (!any_idle) circle_.clear(); // All links are made at the start.
   return Status::ok();
 }
 

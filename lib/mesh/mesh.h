@@ -149,6 +149,7 @@ class Mesh final : public TransportListener {
 
  private:
   void use(Transport& transport, int peer);
+  [[nodiscard]] std::vector<int> fromCircle(decltype(nextInCircle)& choose) const GOSS_ON_LOOP;
   [[nodiscard]] std::vector<bool> preparedPeers(const std::vector<PeerCard>& cards);
 
   static constexpr std::size_t kMaxAtStart = 8;

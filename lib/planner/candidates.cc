@@ -26,8 +26,8 @@ constexpr double kMinPayloadBytes = 32 << 10;
 /// Steps that the search may simulate for one question. Candidates whose turn comes when they are spent keep their
 /// simplest form.
 constexpr std::uint64_t kStepBudget = 400'000;
-/// The same for Effort::thorough, which also tunes candidates that cannot win, because the caller wants to see their
-/// prices.
+/// Steps that the search may simulate for one question with Effort::thorough, which also tunes candidates that cannot
+/// win, because the caller wants to see their prices.
 constexpr std::uint64_t kThoroughStepBudget = 4'000'000;
 /// A candidate is not simulated if its estimate, or its price by formula, is so many times the best price.
 constexpr double kFarOff = 1.25;

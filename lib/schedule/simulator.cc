@@ -82,7 +82,7 @@ struct End {
   }
 };
 
-/// Where few ranks are simulated (Symmetry): which of them stands for another rank.
+/// Says which simulated rank stands for another one, where only some ranks are simulated (Symmetry).
 class StandIns {
  public:
   StandIns(const Symmetry& symmetry, int size)

@@ -99,7 +99,8 @@ goss_status accessWindow(goss_comm_t comm, std::size_t count, bool of_last) {
 /// The rank that is left with rank 0 when all others have left.
 constexpr std::int32_t kLeft = 6;
 
-/// Ok, on the ranks that leave.
+/// Rank 0 waits to be killed. kLeft receives from any rank when it gets SIGUSR1, and returns how that ended. The other
+/// ranks return success at once, so that they leave.
 goss_status receiveAlone(goss_comm_t comm, std::int32_t rank) {
   sigset_t begin;
   ::sigemptyset(&begin);
@@ -131,7 +132,8 @@ goss_status receiveSomeAndStop(goss_comm_t comm, std::size_t count) {
   return goss_wait_all(&requests[kMany / 4], kMany - kMany / 4);
 }
 
-/// Returns on rank 0, and on rank 1 when it is continued.
+/// Rank 0 sends kMany messages to rank 1, which receives some and stops. Returns on rank 0 when all communicators have
+/// failed, and on rank 1 when it is continued.
 goss_status sendWithManyCommunicators(goss_comm_t comm, std::int32_t rank, std::size_t count) {
   goss_comm_t more[11];
   for (goss_comm_t& one : more)

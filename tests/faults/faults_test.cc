@@ -51,7 +51,7 @@ class RunningWorld {
       ASSERT_EQ(rank->readLine(60s).value_or("nothing"), "ready");
   }
 
-  /// All ranks but these two leave.
+  /// Waits until all ranks but these two have ended with success.
   void awaitLeaving(int first, int second) {
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank)
       if (rank != first && rank != second) {

@@ -79,7 +79,7 @@ class Shrink : public ::testing::TestWithParam<std::string> {
   std::vector<std::unique_ptr<ChildProcess>> ranks_;
 };
 
-/// Over transports that make links on first use: TCP.
+/// Tests that need a transport which makes links at their first use, as only TCP does.
 class ShrinkOnUse : public Shrink {};
 
 TEST_P(Shrink, ThreeOfFourGoOnAfterOneWasKilled) {

@@ -19,7 +19,8 @@ using std::chrono::milliseconds;
 
 /// How many peers are called at a time. A peer that has not answered for a while no longer counts.
 constexpr std::ptrdiff_t kMaxCalled = 16;
-/// Ticks come every 50 ms. One that comes so much later shows that this rank got no processor.
+/// Ticks come every 50 ms. A tick that comes more than kLateTick after the one before shows that this rank got no
+/// processor.
 constexpr milliseconds kLateTick(150);
 /// How long at most ranks that share processors wait for each other before they try other ways.
 constexpr milliseconds kMaxBusyWait(10000);

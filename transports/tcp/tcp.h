@@ -74,7 +74,7 @@ class TcpTransport final : public Transport, public Relaying {
     return links_.peek(peer, mask, value, found);
   }
   [[nodiscard]] PeerStatistics statistics(int peer) const override { return links_.statistics(peer); }
-  /// 0, for not known, where another rank relays the link.
+  /// As Transport::roundTrip_s(); 0 (not known) where another rank relays the link.
   [[nodiscard]] double roundTrip_s(int peer) const override;
   [[nodiscard]] PathUse pathUse(int peer) const override;
   [[nodiscard]] const Relaying* relaying() const override { return this; }
