@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes the generated parts of documents; texts between them stay. scripts/reproduce calls it; scripts/scale and scripts/scale-document use replace().
+"""Writes the generated parts of documents; texts between them stay. scripts/reproduce calls it; scripts/faults, scripts/scale and scripts/scale-document use replace().
 
     results_tables.py training OUT WORK FLAGS WARM STEPS    from the runs in the folder WORK
     results_tables.py wan OUT                               what bench/wan/train_bench.py printed, from standard input

@@ -6,8 +6,8 @@
 All runs of a text and a model size go on from one warm start. Each method runs with five learning rates for a fifth of the steps. The rate
 with the lowest loss and its neighbours then run all steps, and the best of these runs with two more seeds. Last, the small model runs each
 method at its best rate for equal time: for as many steps as fit into the time that all steps of DiLoCo with H = 50 take over 50 Mbit/s. A step
-takes the time that it computed plus the time of its bytes on the line; a method that computes while it sends takes the longer of both. Short
-runs of all methods, one behind the other, tell how long steps compute: nothing else should use the machine then.
+takes the time that it computed plus the time of its bytes on the line; a method that computes while it sends takes the longer of both. For
+the time that a step computes each method runs once more, after all have their rates: nothing else should use the machine then.
 
 RESULTS has a line for each run. The sweep starts no run after --hours H; the next call reads RESULTS and makes only the runs that are missing.
 WORK holds the warm starts. Standard output has the tables of the methods whose runs are complete, and sentences that follow from them.
@@ -150,7 +150,7 @@ class Sweep:
 
     def step_seconds(self, method, result):
         """The time of a step: a method that overlaps computation and sending takes the longer of both, any other their sum. Infinite if the
-        short run diverges."""
+        timed run diverges."""
         seconds = self.at(method, result["rate"], SEEDS[0], self.timed)["seconds"]
         parts = math.inf if seconds is None else seconds, result["bytes"] / LINE_BYTES_PER_S
         return max(parts) if method in OVERLAPPING else sum(parts)

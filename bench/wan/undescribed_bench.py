@@ -216,7 +216,7 @@ def main():
     parser.add_argument("--size", type=int, default=16 << 20)
     parser.add_argument("--calls", type=int, default=16)
     parser.add_argument("--settled", type=int, default=10, metavar="N")
-    parser.add_argument("--per-host", type=int, default=1, metavar="RANKS", help="ranks on each host")
+    parser.add_argument("--per-host", type=int, default=1, metavar="RANKS", help="ranks on each host; above 1 neither with --source file nor with --change")
     parser.add_argument("--codec")
     parser.add_argument("--control", help="congestion control instead of the library's choice: cubic")
     parser.add_argument("--change", metavar="MBIT:FROM:TO", help="during these calls each line has so many Mbit/s, afterwards 200 again")

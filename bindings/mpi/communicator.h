@@ -66,7 +66,7 @@ struct Found {
   int error = MPI_SUCCESS;                    ///< Error of setting it up; the error handler has been called.
 };
 
-/// The communicators that have been freed.
+/// Counts the communicators that have been freed.
 FreedCounter& freedCommunicators();
 
 /// The Gossamer communicator of `comm`. With `may_make` it makes one where there is none yet; the call is then

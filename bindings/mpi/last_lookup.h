@@ -1,4 +1,4 @@
-/// The last lookup of a thread for a handle of MPI, so that equal calls in a row need no other one.
+/// The last lookup of a thread for a handle of MPI, so that calls with the same handle look it up once.
 #ifndef GOSS_BINDINGS_MPI_LAST_LOOKUP_H_
 #define GOSS_BINDINGS_MPI_LAST_LOOKUP_H_
 

@@ -83,7 +83,7 @@ Status GraphCalls::prepare() {
   opened_ = reinterpret_cast<Flag>(words_->data() + kWordBytes);
   store(begun_, 0);
   store(opened_, 0);
-  for (auto* event : {&launched_, &fork_, &probe_}) {
+  for (auto* event : {&launched_, &probe_}) {
     auto fresh = device_.event();
     if (!fresh.isOk()) return fresh.status();
     *event = fresh.take();
@@ -96,15 +96,10 @@ Status GraphCalls::prepare() {
 
 // ---- The capturing thread ----
 
-Status GraphCalls::capture(const Capture& capture, const Queues& queues, const Calls& calls) {
+Status GraphCalls::capture(const Capture& capture, DeviceQueue& queue, const Calls& calls) {
   if (Status status = failure(); !status.isOk()) return status;
-  DeviceQueue& lead = *queues.front();
-  for (std::size_t i = 1; i < queues.size(); ++i) {
-    if (Status status = queues[i]->record(*fork_); !status.isOk()) return status;
-    if (Status status = lead.await(*fork_); !status.isOk()) return status;
-  }
-  DeviceEvent* last_call_done = nullptr;
-  if (Status status = enter(capture, lead, last_call_done); !status.isOk()) return status;
+  const auto last_call_done = enter(capture, queue);
+  if (!last_call_done.isOk()) return last_call_done.status();
   const auto batch = place(calls);
   if (!batch.isOk()) return batch.status();
   const std::uint32_t number = ++last_number_;
@@ -113,22 +108,24 @@ Status GraphCalls::capture(const Capture& capture, const Queues& queues, const C
     batches_[number] = batch.value();
     graphs_[capture.id].numbers.push_back(number);
   }
-  if (Status status = enqueue(lead, *batch.value(), number); !status.isOk()) return status;
-  if (Status status = devices::cuda::recordInGraph(device_.context(), lead, *launched_); !status.isOk()) return status;
-  if (Status status = lead.record(*last_call_done); !status.isOk()) return status;
-  for (std::size_t i = 1; i < queues.size(); ++i)
-    if (Status status = queues[i]->await(*last_call_done); !status.isOk()) return status;
-  return {};
+  if (Status status = enqueue(queue, *batch.value(), number); !status.isOk()) return status;
+  if (Status status = devices::cuda::recordInGraph(device_.context(), queue, *launched_); !status.isOk()) return status;
+  return queue.record(*last_call_done.value());
 }
 
-/// Orders the call behind those before it in the graph, or the graph behind those that are launched before it.
-Status GraphCalls::enter(const Capture& capture, DeviceQueue& lead, DeviceEvent*& last_call_done) {
+/// Orders the call behind the calls before it in the graph; the first call of a graph waits for the graphs that were
+/// launched before. Returns the event that the call must record.
+Result<DeviceEvent*> GraphCalls::enter(const Capture& capture, DeviceQueue& queue) {
+  DeviceEvent* last_call_done = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = graphs_.find(capture.id); found != graphs_.end())
       last_call_done = found->second.last_call_done.get();
   }
-  if (last_call_done != nullptr) return lead.await(*last_call_done);
+  if (last_call_done != nullptr) {
+    Status status = queue.await(*last_call_done);
+    return status.isOk() ? Result<DeviceEvent*>(last_call_done) : status;
+  }
   auto event = device_.event();
   if (!event.isOk()) return event.status();
   last_call_done = event.value().get();
@@ -152,45 +149,44 @@ Status GraphCalls::enter(const Capture& capture, DeviceQueue& lead, DeviceEvent*
     return status;
   }
   (void)argument.release(); // the function's
-  return devices::cuda::awaitEarlierLaunches(device_.context(), lead, *launched_);
+  Status status = devices::cuda::awaitEarlierLaunches(device_.context(), queue, *launched_);
+  return status.isOk() ? Result<DeviceEvent*>(last_call_done) : status;
 }
 
 Result<std::shared_ptr<const GraphCalls::Batch>> GraphCalls::place(const Calls& calls) {
-  auto batch = std::make_shared<Batch>();
-  // First how much memory they take, then where it is. What comes in lies before what goes out.
-  std::byte* base = nullptr;
-  for (const bool places : {false, true}) {
-    std::size_t at = 0;
-    const auto take = [&](std::size_t bytes) { return base + std::exchange(at, at + aligned(bytes)); };
-    std::vector<Call> placed;
-    for (const auto& call : calls) {
-      Call& made = placed.emplace_back(*call);
-      const std::size_t bytes = call->count * elementBytes(call->type);
-      if (!isInPlace(*call)) made.send = take(sendBlocks(*call, rank_, ranks_) * bytes);
-      if (call->device_scalar != nullptr) made.device_scalar = take(elementBytes(call->type));
-    }
-    batch->results = base + at;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      const std::size_t bytes = calls[i]->count * elementBytes(calls[i]->type);
-      placed[i].recv = take(recvBlocks(*calls[i], rank_, ranks_) * bytes);
-      if (isInPlace(*calls[i])) placed[i].send = placed[i].recv;
-    }
-    batch->results_end = base + at;
-    batch->calls = std::move(placed);
-    if (places) break;
-    const auto memory = this->memory(at);
-    if (!memory.isOk()) return memory.status();
-    base = memory.value();
+  const auto sendBytes = [&](const Call& call) {
+    return sendBlocks(call, rank_, ranks_) * call.count * elementBytes(call.type);
+  };
+  const auto recvBytes = [&](const Call& call) {
+    return recvBlocks(call, rank_, ranks_) * call.count * elementBytes(call.type);
+  };
+  std::size_t total = 0;
+  for (const auto& call : calls) {
+    total += (isInPlace(*call) ? 0 : aligned(sendBytes(*call))) + aligned(recvBytes(*call));
+    if (call->device_scalar != nullptr) total += aligned(elementBytes(call->type));
   }
+  const auto memory = this->memory(total);
+  if (!memory.isOk()) return memory.status();
+  auto batch = std::make_shared<Batch>();
+  std::byte* at = memory.value(); // What comes in lies before what goes out.
+  const auto take = [&at](std::size_t bytes) { return std::exchange(at, at + aligned(bytes)); };
+  for (const auto& call : calls) {
+    Call& made = batch->calls.emplace_back(*call);
+    if (!isInPlace(*call)) made.send = take(sendBytes(*call));
+    if (call->device_scalar != nullptr) made.device_scalar = take(elementBytes(call->type));
+  }
+  batch->results = at;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const Call& from = *calls[i];
     Call& to = batch->calls[i];
-    const std::size_t bytes = from.count * elementBytes(from.type);
-    batch->in.push_back({const_cast<std::byte*>(to.send), from.send, sendBlocks(from, rank_, ranks_) * bytes});
-    batch->out.push_back({from.recv, to.recv, recvBlocks(from, rank_, ranks_) * bytes});
+    to.recv = take(recvBytes(from));
+    if (isInPlace(from)) to.send = to.recv;
+    batch->in.push_back({const_cast<std::byte*>(to.send), from.send, sendBytes(from)});
+    batch->out.push_back({from.recv, to.recv, recvBytes(from)});
     if (from.device_scalar != nullptr)
       batch->in.push_back({const_cast<std::byte*>(to.device_scalar), from.device_scalar, elementBytes(from.type)});
   }
+  batch->results_end = at;
   return std::shared_ptr<const Batch>(batch);
 }
 
@@ -206,12 +202,12 @@ Result<std::byte*> GraphCalls::memory(std::size_t bytes) {
 
 /// A graph writes the same numbers at each launch, so the words return to 0 in between; words of eager calls count
 /// upwards.
-Status GraphCalls::enqueue(DeviceQueue& lead, const Batch& batch, std::uint32_t number) {
-  if (Status status = lead.copy(batch.in); !status.isOk()) return status;
-  if (Status status = lead.raise(begun_, number); !status.isOk()) return status;
-  if (Status status = lead.await(opened_, 1); !status.isOk()) return status;
-  if (Status status = lead.raise(opened_, 0); !status.isOk()) return status;
-  return lead.copy(batch.out);
+Status GraphCalls::enqueue(DeviceQueue& queue, const Batch& batch, std::uint32_t number) {
+  if (Status status = queue.copy(batch.in); !status.isOk()) return status;
+  if (Status status = queue.raise(begun_, number); !status.isOk()) return status;
+  if (Status status = queue.await(opened_, 1); !status.isOk()) return status;
+  if (Status status = queue.raise(opened_, 0); !status.isOk()) return status;
+  return queue.copy(batch.out);
 }
 
 void GraphCalls::graphGone(std::uint64_t capture) {
@@ -254,7 +250,7 @@ void GraphCalls::end() {
   changed_.wait(lock, [this] { return ended_; });
 }
 
-/// The other ranks hear of it.
+/// Aborts the communicator, which tells the other ranks. The caller holds mutex_.
 void GraphCalls::fail(const Status& status) {
   if (!failure_.isOk()) return;
   failure_ = status;

@@ -31,7 +31,6 @@ namespace goss::nccl {
 class GraphCalls {
  public:
   using Capture = devices::cuda::Capture;
-  using Queues = std::vector<DeviceQueue*>;
   using Calls = std::vector<std::shared_ptr<Call>>;
 
   /// Replays run on `comm`, which is lent until end().
@@ -39,10 +38,9 @@ class GraphCalls {
   GraphCalls(const GraphCalls&) = delete;
   GraphCalls& operator=(const GraphCalls&) = delete;
 
-  /// Makes `calls`, one or a group, a part of the graph into which the streams of `queues` are being captured; the
-  /// first one does their work. After a failure no graph may come out of the capture. Errors: the first failure;
-  /// the device's; GOSS_ERR_RESOURCE.
-  Status capture(const Capture& capture, const Queues& queues, const Calls& calls);
+  /// Makes `calls`, one or a group, a part of the graph into which the stream of `queue` is being captured. After a
+  /// failure no graph may come out of the capture. Errors: the first failure; the device's; GOSS_ERR_RESOURCE.
+  Status capture(const Capture& capture, DeviceQueue& queue, const Calls& calls);
 
   /// What replays did. Complete after end().
   struct Replayed {
@@ -75,19 +73,20 @@ class GraphCalls {
     std::byte* results_end = nullptr;
   };
   struct Graph {
-    std::vector<std::uint32_t> numbers;          ///< Of its batches.
-    std::unique_ptr<DeviceEvent> last_call_done; ///< Recorded behind the last of them.
+    std::vector<std::uint32_t> numbers;          ///< The numbers of the graph's batches.
+    std::unique_ptr<DeviceEvent> last_call_done; ///< The capture recorded it behind the last call so far.
   };
 
   GraphCalls(devices::cuda::CudaDevice& device, goss_comm_t comm, int rank, int ranks, std::chrono::milliseconds hold)
       : device_(device), rank_(rank), ranks_(ranks), hold_(hold), comm_(comm) {}
   Status prepare();
 
-  // In capture().
-  Status enter(const Capture& capture, DeviceQueue& lead, DeviceEvent*& last_call_done);
+  // Only capture() calls these.
+  Result<DeviceEvent*> enter(const Capture& capture, DeviceQueue& queue);
   Result<std::shared_ptr<const Batch>> place(const Calls& calls);
   Result<std::byte*> memory(std::size_t bytes);
-  Status enqueue(DeviceQueue& lead, const Batch& batch, std::uint32_t number);
+  Status enqueue(DeviceQueue& queue, const Batch& batch, std::uint32_t number);
+
   /// The graph of `capture` is gone. Called by a thread of the driver, which must wait for nothing that calls the
   /// driver.
   void graphGone(std::uint64_t capture);
@@ -100,7 +99,8 @@ class GraphCalls {
   void serve(std::uint32_t number);
   static Status replay(goss_comm_t comm, const Batch& batch);
   void awaitRelease();
-  void fail(const Status& status); ///< Under mutex_.
+
+  void fail(const Status& status);
 
   devices::cuda::CudaDevice& device_;
   const int rank_;
@@ -110,9 +110,8 @@ class GraphCalls {
   Flag begun_ = nullptr;  ///< The number of the call that the graph has come to; the host lowers it to 0.
   Flag opened_ = nullptr; ///< 1: the call is over; the graph lowers it to 0.
   std::unique_ptr<DeviceQueue> queue_;
-  std::unique_ptr<DeviceEvent> launched_;            ///< Behind the last call of each launch.
-  std::unique_ptr<DeviceEvent> fork_;                ///< Recorded on the other streams of a group.
-  std::unique_ptr<DeviceEvent> probe_;               ///< Never recorded: asks the device whether it lives.
+  std::unique_ptr<DeviceEvent> launched_; ///< Each launch records it behind every call.
+  std::unique_ptr<DeviceEvent> probe_;    ///< Nobody records it; isDone() tells whether the device has failed.
   std::vector<std::unique_ptr<DeviceBlock>> memory_; ///< The last one is the largest; graphs use all.
   std::uint32_t last_number_ = 0;
 

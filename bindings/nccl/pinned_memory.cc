@@ -9,7 +9,7 @@ namespace goss::nccl {
 
 namespace {
 
-/// A caller gets no block of more than kMaxWaste times the bytes that it needs, or kSmall.
+/// A caller gets no idle block that is larger than kMaxWaste times what it needs. A need below kSmall counts as kSmall.
 constexpr std::size_t kMaxWaste = 4;
 constexpr std::size_t kSmall = std::size_t{64} << 10;
 

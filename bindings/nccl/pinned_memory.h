@@ -10,8 +10,8 @@
 
 namespace goss::nccl {
 
-/// At least `bytes`, of unknown contents; another caller gets them once the block is destroyed. `device` is of
-/// devices(). Thread-safe. Errors: as Device::allocate().
+/// A block of at least `bytes` bytes, of unknown contents. When the caller destroys it, the memory goes to a later
+/// caller. `device` is one of devices(). Thread-safe. Errors: as Device::allocate().
 Result<std::unique_ptr<DeviceBlock>> pinnedMemory(Device& device, std::size_t bytes);
 
 } // namespace goss::nccl

@@ -153,16 +153,25 @@ Status StreamOrder::submitToGraph(const devices::cuda::Capture& capture, const Q
     if (!failure_.isOk()) graphs_->abort(failure_);
     if (aborted_) graphs_->release();
   }
-  return graphs_->capture(capture, queues, calls);
+  DeviceQueue& lead = *queues.front();
+  if (Status status = gather(queues); !status.isOk()) return status;
+  Status captured = graphs_->capture(capture, lead, calls);
+  if (!captured.isOk() || queues.size() == 1) return captured;
+  if (Status status = lead.record(*fork_); !status.isOk()) return status;
+  return follow(queues, *fork_);
 }
 
 Status StreamOrder::join(const Queues& queues) {
   DeviceQueue& lead = *queues.front();
   if (last_ != nullptr && last_ != &lead)
     if (Status status = lead.await(*end_); !status.isOk()) return status;
+  return gather(queues);
+}
+
+Status StreamOrder::gather(const Queues& queues) {
   for (std::size_t i = 1; i < queues.size(); ++i) {
     if (Status status = queues[i]->record(*fork_); !status.isOk()) return status;
-    if (Status status = lead.await(*fork_); !status.isOk()) return status;
+    if (Status status = queues.front()->await(*fork_); !status.isOk()) return status;
   }
   return {};
 }
@@ -170,8 +179,12 @@ Status StreamOrder::join(const Queues& queues) {
 Status StreamOrder::leave(const Queues& queues) {
   if (Status status = queues.front()->record(*end_); !status.isOk()) return status;
   last_ = queues.front();
+  return follow(queues, *end_);
+}
+
+Status StreamOrder::follow(const Queues& queues, DeviceEvent& event) {
   for (std::size_t i = 1; i < queues.size(); ++i)
-    if (Status status = queues[i]->await(*end_); !status.isOk()) return status;
+    if (Status status = queues[i]->await(event); !status.isOk()) return status;
   return {};
 }
 

@@ -65,7 +65,11 @@ class StreamOrder {
   Status submitToGraph(const devices::cuda::Capture& capture, const Queues& queues,
                        const std::vector<std::shared_ptr<Call>>& calls);
   Status join(const Queues& queues);
+  /// The first queue waits for what is in the others now.
+  Status gather(const Queues& queues);
   Status leave(const Queues& queues);
+  /// All queues but the first wait for `event`.
+  static Status follow(const Queues& queues, DeviceEvent& event);
   Status fetchScalar(Call& call);
   Status awaitScalar(const Call& call);
   Status post(void* stream, const std::vector<std::shared_ptr<Call>>& calls);
@@ -98,7 +102,7 @@ class StreamOrder {
   bool aborted_ = false;
   std::shared_ptr<GraphCalls> graphs_; ///< Null: no call was captured so far.
 
-  std::unique_ptr<DeviceEvent> probe_; ///< Never recorded: asks the device whether it lives.
+  std::unique_ptr<DeviceEvent> probe_; ///< Nobody records it; isDone() tells whether the device has failed.
 };
 
 } // namespace goss::nccl

@@ -80,8 +80,8 @@ struct ErrorJob {
   bool forgets = false; ///< LoCo's reset is due: the error becomes zero before the encoding.
 };
 
-/// A word of pinned memory that only rises, counted modulo 2^32. The host accesses it by std::atomic_ref, with acquire
-/// and release.
+/// A word of pinned memory. await() compares it modulo 2^32. The words of calls in streams only rise; those of CUDA
+/// graphs return to 0 between launches. The host accesses it by std::atomic_ref, with acquire and release.
 using Flag = std::uint32_t*;
 
 /// A place in a queue.
@@ -110,7 +110,8 @@ class DeviceQueue {
   /// Arithmetic on memory of this queue's device; only after Device::prepareArithmetic() has returned success.
   virtual Status reduce(const ReduceJob& job) = 0;
   virtual Status average(const AverageJob& job) = 0;
-  /// lost = error. After Device::prepareArithmetic() or Device::codec(), as keepError().
+  /// lost = error; with `forgets` both become zero. After Device::prepareArithmetic() or Device::codec(), as
+  /// keepError().
   virtual Status openError(const ErrorJob& job) = 0;
   /// error = keep error + (1 - keep) lost, rounded to 8 bits.
   virtual Status keepError(const ErrorJob& job) = 0;

@@ -84,10 +84,12 @@ std::size_t EdgeCodec::bytesOf(const schedule::Layout& layout, Slot payload) con
   return compressionOf(*call_->codecs, schedule_->payload_finished[payload.index]).codec->maxBytes(elems);
 }
 
-/// Vectors that lie behind a fragment's payloads, each as long as its longest step: numbers that a merge makes and
-/// nobody needs, and with LoCo's errors what an encoding loses. The codecs' scratch follows.
-std::size_t EdgeCodec::vectors() const {
+std::size_t EdgeCodec::vectorCount() const {
   return call_->codecs->contribution.feedback.eight_bit || call_->codecs->result.feedback.eight_bit ? 2 : 1;
+}
+
+std::size_t EdgeCodec::scratchBytes(std::uint64_t elems) const {
+  return std::max(contribution_->scratchBytes(elems), result_->scratchBytes(elems));
 }
 
 std::size_t EdgeCodec::memoryBytes(const schedule::Layout& layout, const StagedSlots& slots) const {
@@ -95,8 +97,7 @@ std::size_t EdgeCodec::memoryBytes(const schedule::Layout& layout, const StagedS
   for (std::uint32_t i = 0; i < schedule_->steps.size(); ++i) {
     if (!plan_.isOnDevice(i)) continue;
     const std::uint64_t elems = layout.extentOf(schedule_->slotsOf(schedule_->steps[i].targets)[0]).count_elems;
-    scratch = std::max({scratch, vectors() * aligned(elems * sizeof(float)) + contribution_->scratchBytes(elems),
-                        vectors() * aligned(elems * sizeof(float)) + result_->scratchBytes(elems)});
+    scratch = std::max(scratch, vectorCount() * aligned(elems * sizeof(float)) + scratchBytes(elems));
   }
   return slots.payloadBytes() + scratch;
 }
@@ -174,8 +175,8 @@ Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, 
     }
   }
   std::byte* numbers = fragment.memory + fragment.slots.payloadBytes();
-  std::byte* scratch = numbers + vectors() * aligned(job.elems * sizeof(float));
-  const std::size_t scratch_bytes = std::max(contribution_->scratchBytes(job.elems), result_->scratchBytes(job.elems));
+  std::byte* scratch = numbers + vectorCount() * aligned(job.elems * sizeof(float));
+  const std::size_t scratch_bytes = scratchBytes(job.elems);
   const bool merges = encodes && (!payloads.empty() || job.target != nullptr || (job.finishes && factor_ != 1));
   if (merges && job.target == nullptr) job.target = numbers;
   if (job.target != nullptr && job.base != nullptr && job.base != job.target) {

@@ -56,7 +56,11 @@ class EdgeCodec {
   [[nodiscard]] std::size_t bytesOf(const schedule::Layout& layout, Slot payload) const;
 
  private:
-  [[nodiscard]] std::size_t vectors() const;
+  /// How many vectors lie between a fragment's payloads and the codecs' scratch, each as long as its longest step: the
+  /// numbers that a merge makes and nobody needs, and with LoCo's errors what an encoding loses.
+  [[nodiscard]] std::size_t vectorCount() const;
+  /// Scratch of either codec for a step of `elems` elements.
+  [[nodiscard]] std::size_t scratchBytes(std::uint64_t elems) const;
   [[nodiscard]] bool makeNan(const std::shared_ptr<const CodecPair>& codecs);
   [[nodiscard]] bool findCodecs(const Call& call, Devices& devices);
   [[nodiscard]] const QueuedCodec& codec(bool result) const { return *(result ? result_ : contribution_); }

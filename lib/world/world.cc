@@ -56,10 +56,6 @@ bool areWideApart(const RoundTrips& round_trips, const std::vector<int>& ranks) 
   return false;
 }
 
-bool areOnOneHost(const std::vector<PeerCard>& cards, int one, int other) {
-  return cards[static_cast<std::size_t>(one)].host == cards[static_cast<std::size_t>(other)].host;
-}
-
 /// Answers a message that `peer` has sent to a communicator that this rank, `self`, has destroyed.
 void answerFor(const ClosedCommunicator& closed, ControlChannel& control, int self, int peer,
                const ControlMessage& message) GOSS_ON_LOOP {
@@ -273,7 +269,7 @@ LinkReport World::reportOf(const Status& linked) const {
   // The lower rank of a pair reports its link. Among very many ranks the reports would be too long.
   if (!linked.isOk() || size() > LinkReport::kMaxRanks) return report;
   for (int peer = rank() + 1; peer < size(); ++peer) {
-    const bool elsewhere = !areOnOneHost(cards_, peer, rank());
+    const bool elsewhere = !isHere(peer);
     const double seconds = elsewhere ? mesh_->roundTrip_s(peer) : 0;
     if (seconds >= RoundTrips::kWide_s || (elsewhere && mesh_->relayedBy(peer) >= 0))
       report.round_trips.emplace_back(peer, seconds);
@@ -440,7 +436,9 @@ void World::unregisterOnLoop(std::uint32_t context, ClosedCommunicator closed) {
   closed_contexts_.emplace(context, std::move(closed));
 }
 
-bool World::isHere(int rank) const { return areOnOneHost(cards_, rank, this->rank()); }
+bool World::isHere(int rank) const {
+  return cards_[static_cast<std::size_t>(rank)].host == cards_[static_cast<std::size_t>(this->rank())].host;
+}
 
 bool World::isSeenToRun(int rank) const {
   const PeerCard& peer = cards_[static_cast<std::size_t>(rank)];

@@ -1,4 +1,4 @@
-// Checkpoints on disks that are full, or a rank's own.
+// Tests of checkpoints on full disks, and on disks that only one rank sees.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -24,12 +24,12 @@ struct ThreadBoard {
       : barrier(ranks),
         slots(static_cast<std::size_t>(ranks)),
         mail(slots.size()),
-        words(slots.size()),
+        texts(slots.size()),
         order(sum_order) {}
   std::barrier<> barrier;
   std::vector<void*> slots;
   std::vector<std::atomic<void*>> mail; // by the rank that rank 0 exchanges with: what the first of the two brought
-  std::vector<std::atomic<int>> words;  // by their sender, those that rank 0 has not taken
+  std::vector<std::atomic<int>> texts;  // by sender: number of texts that rank 0 has not taken
   SumOrder order;
   std::atomic<std::size_t> copied_bytes{0}; // that ranks got by broadcasts and moves
 };
@@ -74,11 +74,11 @@ class ThreadGroup : public Group {
     }
     place.store(nullptr);
   }
-  void sendText(const std::string&) override { ++board_.words[static_cast<std::size_t>(rank_)]; }
+  void sendText(const std::string&) override { ++board_.texts[static_cast<std::size_t>(rank_)]; }
   std::optional<std::string> takeText(int peer) override {
-    std::atomic<int>& words = board_.words[static_cast<std::size_t>(peer)];
-    if (words == 0) return std::nullopt;
-    --words;
+    std::atomic<int>& texts = board_.texts[static_cast<std::size_t>(peer)];
+    if (texts == 0) return std::nullopt;
+    --texts;
     return "";
   }
   std::shared_ptr<Replicas> synchronize(const std::string& spec) override;

@@ -66,7 +66,7 @@ class CheckpointStore {
   std::size_t keep_;
   std::size_t rank_;
   std::set<std::string>
-      passed_over_;             // folders newer than the one that use() got, unless a commit gave them new contents
+      passed_over_; // folders that were newer than the one that use() got, and that commit() has not made anew
   std::set<std::string> known_; // folders that rank 0 has or had in this run, or that use() found
 };
 

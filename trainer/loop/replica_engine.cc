@@ -216,9 +216,8 @@ bool ReplicaEngine::meet() {
 }
 
 void ReplicaEngine::reportLocalSteps() {
-  std::vector<double> computed(ranksOf(run_.group), 0.0);
-  computed[static_cast<std::size_t>(run_.group.rank())] = static_cast<double>(computed_steps_);
-  run_.group.sum(computed);
+  const auto own = static_cast<double>(computed_steps_);
+  const std::vector<double> computed = run_.group.gather({&own, 1});
   run_.report.note(
       fmt::format("steps computed by each rank: {:.0f} of {}", fmt::join(computed, ", "), run_.card.losses.size()));
 }

@@ -8,7 +8,7 @@ namespace goss::trainer {
 
 namespace {
 
-constexpr std::int32_t kMoveTag = 0, kWordTag = 1;
+constexpr std::int32_t kMoveTag = 0, kTextTag = 1;
 
 void check(goss_status status) {
   if (status != GOSS_SUCCESS) fail("{}", goss_last_error());
@@ -23,7 +23,7 @@ DataParallel::DataParallel() {
 }
 
 DataParallel::~DataParallel() {
-  // rank 0 takes every word before a run ends, and a run that fails aborts the communicator
+  // Rank 0 takes every text before a run ends, and a run that fails aborts the communicator.
   if (text_sent_ != nullptr) goss_wait(&text_sent_, nullptr);
   goss_comm_destroy(comm_);
 }
@@ -67,16 +67,16 @@ void DataParallel::move(void* data, std::size_t bytes, int peer, Direction direc
 void DataParallel::sendText(const std::string& text) {
   if (text_sent_ != nullptr) check(goss_wait(&text_sent_, nullptr)); // rank 0 has taken it before the next is due
   text_ = text;
-  check(goss_send(comm_, text_.data(), text_.size(), GOSS_UINT8, 0, kWordTag, nullptr, &text_sent_));
+  check(goss_send(comm_, text_.data(), text_.size(), GOSS_UINT8, 0, kTextTag, nullptr, &text_sent_));
 }
 
 std::optional<std::string> DataParallel::takeText(int peer) {
   int found = 0;
   goss_message message{};
-  check(goss_iprobe(comm_, peer, kWordTag, &found, &message));
+  check(goss_iprobe(comm_, peer, kTextTag, &found, &message));
   if (found == 0) return std::nullopt;
   std::string text(message.bytes, '\0');
-  check(goss_recv(comm_, text.data(), text.size(), GOSS_UINT8, peer, kWordTag, nullptr, nullptr));
+  check(goss_recv(comm_, text.data(), text.size(), GOSS_UINT8, peer, kTextTag, nullptr, nullptr));
   return text;
 }
 

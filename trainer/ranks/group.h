@@ -2,6 +2,7 @@
 #ifndef GOSS_TRAINER_RANKS_GROUP_H_
 #define GOSS_TRAINER_RANKS_GROUP_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -30,6 +31,13 @@ class Group {
 
   /// values[i] = sum over ranks of values[i]; all ranks then hold identical bits.
   virtual void sum(std::span<double> values) = 0;
+  /// The values that all ranks gave, as many each, by rank.
+  std::vector<double> gather(std::span<const double> own) {
+    std::vector<double> all(static_cast<std::size_t>(size()) * own.size(), 0.0);
+    std::copy(own.begin(), own.end(), all.data() + static_cast<std::size_t>(rank()) * own.size());
+    sum(all);
+    return all;
+  }
   /// As sum(), in the background: takeSum() gives the sums in the order of their start, one for each. This default
   /// computes at once.
   virtual void startSum(std::vector<double> values) {

@@ -56,7 +56,7 @@ void forCopies(TrainingState& state, const Visit& visit) {
   std::ranges::for_each(state.others, visit);
 }
 
-/// Returns whether there were any.
+/// Clears the activations of all ranks. Returns whether there were any.
 bool forgetActivations(TrainingState& state) {
   bool has_any = false;
   forCopies(state, [&](ReplicaState& copy) {
@@ -235,10 +235,9 @@ std::optional<CheckpointStart> CheckpointLoader::startOwn(const Candidate& candi
 /// Collective: ranks that miss another rank's vector get it from that rank, through rank 0.
 void CheckpointLoader::sendMissing(const CheckpointIndex& index, std::size_t piece, OwnPart& part) {
   std::vector<float>& vector = part.start.model.*kPieceVectors[piece];
-  std::vector<double> misses(static_cast<std::size_t>(group_.size()), 0.0); // by rank
   const std::size_t bytes = vector.size() * sizeof(float);
-  misses[static_cast<std::size_t>(group_.rank())] = part.is_missing[piece] ? 1 : 0;
-  group_.sum(misses);
+  const double own = part.is_missing[piece] ? 1 : 0;
+  const std::vector<double> misses = group_.gather({&own, 1});
   if (std::ranges::all_of(misses, [](double one) { return one == 0; })) return;
   if (index.isShared(piece)) return group_.broadcast(vector.data(), bytes);
   std::vector<float> passed_on;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -34,34 +35,24 @@ std::size_t bytesWrittenBy(int rank, const std::function<RankShare(int)>& share_
 
 /// Collective: the sum of `bytes` over the ranks with the same `disk`.
 std::size_t sumOfDisk(Group& group, std::uint64_t disk, std::size_t bytes) {
-  std::vector<double> all(2 * static_cast<std::size_t>(group.size()), 0.0);
-  double* own = all.data() + 2 * static_cast<std::size_t>(group.rank());
-  own[0] = static_cast<double>(disk);
-  own[1] = static_cast<double>(bytes);
-  group.sum(all);
+  const std::array<double, 2> own = {static_cast<double>(disk), static_cast<double>(bytes)};
+  const std::vector<double> all = group.gather(own);
   double sum = 0;
   for (std::size_t i = 0; i < all.size(); i += 2)
-    if (all[i] == static_cast<double>(disk)) sum += all[i + 1];
+    if (all[i] == own[0]) sum += all[i + 1];
   return static_cast<std::size_t>(sum);
 }
 
-[[noreturn]] void failWithoutDirectory(int rank) {
-  fail("rank {} has a state of its own to save: give it --checkpoint DIR, as rank 0 has", rank);
-}
-
-/// Collective: the hashes of all ranks. They cross as sums of doubles, each of which holds half of a hash exactly.
+/// Collective: the hashes of all ranks. They cross as doubles, each of which holds half of a hash exactly.
 std::vector<PieceHashes> gatherHashes(Group& group, const PieceHashes& mine) {
-  constexpr std::size_t kHalves = 2 * kPieces;
-  const auto ranks = static_cast<std::size_t>(group.size());
-  std::vector<double> halves(ranks * kHalves, 0.0);
-  double* own = halves.data() + static_cast<std::size_t>(group.rank()) * kHalves;
+  std::array<double, 2 * kPieces> own{};
   for (std::size_t i = 0; i < kPieces; ++i) {
     own[2 * i] = static_cast<double>(mine[i] >> 32);
     own[2 * i + 1] = static_cast<double>(mine[i] & 0xffffffffu);
   }
-  group.sum(halves);
-  std::vector<PieceHashes> all(ranks);
-  for (std::size_t i = 0; i < ranks * kPieces; ++i) {
+  const std::vector<double> halves = group.gather(own);
+  std::vector<PieceHashes> all(static_cast<std::size_t>(group.size()));
+  for (std::size_t i = 0; i < all.size() * kPieces; ++i) {
     all[i / kPieces][i % kPieces] =
         static_cast<std::uint64_t>(halves[2 * i]) << 32 | static_cast<std::uint64_t>(halves[2 * i + 1]);
   }
@@ -92,7 +83,8 @@ CheckpointStart RunCheckpoints::start(const CheckpointSetting& setting, Holdings
   group_.broadcast(&saves, sizeof saves);
   saves_ = saves != 0;
   const bool writes = saves_ && (group_.rank() == 0 || holdings_.differ);
-  if (writes && !store_) failWithoutDirectory(group_.rank());
+  if (writes && !store_)
+    fail("rank {} has a state of its own to save: give it --checkpoint DIR, as rank 0 has", group_.rank());
   if (saves_) {
     const std::size_t bytes = writes ? bytesWrittenBy(group_.rank(), holdings_.share_of) : 0;
     const std::size_t needed = sumOfDisk(group_, writes ? store_->disk() : 0, bytes);
@@ -137,7 +129,6 @@ std::vector<PieceHashes> RunCheckpoints::hashesOfAll(const RankShare& share, con
 }
 
 void RunCheckpoints::write(std::string name, std::vector<std::string> names, CheckpointIndex index, ReplicaState own) {
-  if (!store_) failWithoutDirectory(group_.rank());
   awaited_.clear();
   for (int peer = 1; group_.rank() == 0 && peer < group_.size(); ++peer)
     if (index.writes(static_cast<std::size_t>(peer))) awaited_.insert(peer);

@@ -26,7 +26,7 @@ class ScaledCodec final : public VectorDeviceCodec {
 
  private:
   const ScaledSettings settings_;
-  const BlockDeviceCodec blocks_; ///< Decodes payloads, whose scales it reads there.
+  const BlockDeviceCodec blocks_; ///< Encodes with a scale from device memory, decodes with the payload's.
 };
 
 } // namespace goss::compressors::cuda

@@ -183,7 +183,7 @@ GOSS_DEVICE void leaveFloat4(const EncodeKernelJob& job, std::size_t position, s
   }
 }
 
-/// Codes of a unit whose scale each lane knows, to the payload or, where they are packed, to shared memory.
+/// Writes the codes of a unit, whose scale each lane knows, to the payload, or to shared memory if they are packed.
 template <typename Scaling, unsigned kRuns, bool kWhole>
 GOSS_DEVICE void codeUnit(const EncodeKernelJob& job, const KernelSegment& segment, WarpRange unit,
                           PerLane<Unit<kRuns>>& values, PerLane<typename Scaling::Scale>& scale, unsigned char* codes) {

@@ -10,7 +10,7 @@
 
 namespace goss::compressors::cuda {
 
-/// The error to `lost`; or zeros to both.
+/// Copies the error to `lost`. If the job forgets, fills both with zeros.
 struct OpenErrorKernel {
   using Job = ErrorJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kDecodeElems - 1) / kDecodeElems; }
@@ -33,7 +33,7 @@ struct OpenErrorKernel {
 struct KeepErrorKernel {
   using Job = ErrorJob;
   static constexpr unsigned kRuns = 2;
-  static constexpr std::size_t kBlock = kRuns * kRunElems; ///< That of `int8`, whose other parameters KernelFormat has.
+  static constexpr std::size_t kBlock = kRuns * kRunElems; ///< As `int8`; KernelFormat has its other parameters.
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kBlock - 1) / kBlock; }
   GOSS_DEVICE static void run(const Job& job, std::size_t block, unsigned char*) {
     const std::size_t first = block * kBlock;

@@ -241,7 +241,7 @@ static void refused(Rank* rank) {
     OK(ncclCommSplit(parent, 0, rank->rank, &rank->comm, NULL));
     more = refuse(rank, ++items, 1);
   }
-  CHECK(items > 6); // the wait for earlier launches, two copies, three words and two events
+  CHECK(items == 9); // A call has eight: the wait for earlier launches, two copies, three words and two events.
   OK(ncclCommDestroy(rank->comm));
   OK(ncclCommSplit(parent, 0, rank->rank, &rank->comm, NULL));
   CHECK(refuse(rank, 1, 0));

@@ -114,7 +114,7 @@ static void forked(Rank* rank) {
   destroy(&graph);
 }
 
-/// All kinds of calls, in one graph; in a group messages, and streams of one capture.
+/// One graph holds calls of all kinds, with messages in a group.
 static void kinds(Rank* rank) {
   const int ranks = rank->ranks;
   const size_t count = 5000;

@@ -48,24 +48,22 @@ void dropLater(std::vector<std::shared_ptr<standin::Queue>> queues) {
 CUresult cuUserObjectCreate(CUuserObject* object, void* argument, CUhostFn destroy, unsigned references,
                             unsigned flags) {
   if (references != 1 || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) return CUDA_ERROR_INVALID_VALUE;
-  *object =
-      reinterpret_cast<CUuserObject>(new std::shared_ptr<UserObject>(std::make_shared<UserObject>(destroy, argument)));
+  *object = reinterpret_cast<CUuserObject>(new UserObject(destroy, argument));
   return CUDA_SUCCESS;
 }
 
 CUresult cuGraphRetainUserObject(CUgraph handle, CUuserObject object, unsigned count, unsigned flags) {
   const auto graph = standin::graphOf(handle);
   if (graph == nullptr || count != 1 || flags != CU_GRAPH_USER_OBJECT_MOVE) return CUDA_ERROR_INVALID_VALUE;
-  auto* moved = reinterpret_cast<std::shared_ptr<UserObject>*>(object);
-  graph->kept.push_back(*moved);
-  delete moved;
+  graph->kept.push_back(std::shared_ptr<UserObject>(reinterpret_cast<UserObject*>(object)));
   return CUDA_SUCCESS;
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph handle, unsigned long long flags) {
   if (const CUresult error = standin::enterOutsideCaptures(); error != CUDA_SUCCESS) return error;
   const auto graph = standin::graphOf(handle);
-  constexpr unsigned long long kHints = 1 + 8; // of allocations in graphs, which it has not, and of priorities
+  // Flags about allocations in graphs, which the stand-in does not have, and about priorities change nothing.
+  constexpr unsigned long long kHints = 1 + 8;
   if (graph == nullptr || (flags & ~kHints) != 0) return CUDA_ERROR_INVALID_VALUE;
   auto* made = new Executable;
   made->graph = graph;
