@@ -38,7 +38,8 @@ void ControlFlush::runOnLoop(int except) {
 void ControlFlush::sweepOnLoop() {
   if (slow_.empty()) return;
   const std::set<int> unsent = control_.unsentOnLoop();
-  std::erase_if(slow_, [&](const auto& entry) GOSS_ON_LOOP { return !isSlow(entry.first) || !unsent.contains(entry.first); });
+  std::erase_if(slow_,
+                [&](const auto& entry) GOSS_ON_LOOP { return !isSlow(entry.first) || !unsent.contains(entry.first); });
 }
 
 } // namespace goss
