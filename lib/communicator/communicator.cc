@@ -29,7 +29,7 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
       propagator_(peers_, operations_, world_->log(),
                   [this](int except) GOSS_ON_LOOP { world_->flushControlOnLoop(except); }),
       mismatches_(peers_, operations_, propagator_),
-      shrink_(peers_, operations_, detector_, propagator_, world_->log(),
+      shrink_(peers_, operations_, detector_, propagator_,
               [this](std::uint32_t wanted, unsigned raised)
                   GOSS_ON_LOOP { return world_->contextsOnLoop().reserve(wanted, context_, raised); }),
       collectives_({environment(), boards_.get(),

@@ -41,6 +41,8 @@ class FailurePropagator {
   /// The communicator is about to fail with `status`, or with a mismatch that says more: whatever else fails it
   /// meanwhile follows from that.
   void expect(const Status& status) GOSS_ON_LOOP { expected_ = status; }
+  /// Where failures are logged.
+  [[nodiscard]] const base::Log& log() const { return log_; }
   /// Ok: no failure is expected.
   [[nodiscard]] const Status& expected() const GOSS_ON_LOOP { return expected_; }
 

@@ -32,12 +32,12 @@ class ShrinkCalls::Call final : public Operation {
 };
 
 ShrinkCalls::ShrinkCalls(const Peers& peers, OperationTable& operations, const FailureDetector& detector,
-                         FailurePropagator& propagator, const base::Log& log, Reserve reserve)
+                         FailurePropagator& propagator, Reserve reserve)
     : peers_(peers),
       operations_(operations),
       detector_(detector),
       propagator_(propagator),
-      shrink_(peers, log,
+      shrink_(peers, propagator.log(),
               {std::move(reserve),
                [this](const Status& status) GOSS_ON_LOOP {
                  if (call_ != nullptr) operations_.completeOnLoop(*call_, status);

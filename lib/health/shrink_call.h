@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 
-#include "base/log.h"
 #include "engine/operation_table.h"
 #include "gossamer/status.h"
 #include "health/failure_detector.h"
@@ -24,7 +23,7 @@ class ShrinkCalls {
 
   /// The arguments outlive it.
   ShrinkCalls(const Peers& peers, OperationTable& operations, const FailureDetector& detector,
-              FailurePropagator& propagator, const base::Log& log, Reserve reserve);
+              FailurePropagator& propagator, Reserve reserve);
 
   /// Fails the communicator, if it has not failed yet, and returns when an attempt has ended that this call can return.
   /// Threads that shrink the same communicator take turns. Takes the engine's lock. Errors: as Shrink::outcome(); the

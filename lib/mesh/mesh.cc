@@ -152,7 +152,7 @@ Status Mesh::connect(const std::vector<PeerCard>& cards) {
     for (const auto& transport : transports_) {
       for (const auto& [name, address] : cards[index].addresses) {
         if (by_peer_[index] != nullptr || name != transport->name() || !transport->reaches(address)) continue;
-        const Status status = prepared[index] ? transport->prepare(peer, address) : transport->connect(peer, address);
+        Status status = prepared[index] ? transport->prepare(peer, address) : transport->connect(peer, address);
         if (!status.isOk()) return status;
         use(*transport, peer);
       }

@@ -71,7 +71,7 @@ class VScheduler {
  private:
   static constexpr int kNever = std::numeric_limits<int>::max();
 
-  std::size_t stageCount() const { return static_cast<std::size_t>(2 * p_); }
+  std::size_t stageCount() const { return 2 * static_cast<std::size_t>(p_); }
   RankState& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   int stageOf(int rank, int chunk) const { return chunk == 0 ? rank : 2 * p_ - 1 - rank; }
   int& end(bool is_forward, int stage, int k) {

@@ -36,24 +36,24 @@ inline constexpr double kWarmLoss = 1.15;
   return question.collective == Collective::allReduce && question.bytes > kernels::kStreamedBytes;
 }
 
-/// Cuts the candidate into 2, 4, .. up to `most` parts, until two numbers of parts in turn were worse. `trialIn` makes
+/// Cuts the candidate into 2, 4, .. up to `most` parts, until two numbers of parts in turn were worse. `trial_in` makes
 /// the priced candidate in so many parts; nothing: no more are tried.
 template <typename TrialIn>
-void tryParts(Candidate& candidate, std::uint64_t most, TrialIn&& trialIn) {
+void tryParts(Candidate& candidate, std::uint64_t most, TrialIn&& trial_in) {
   std::uint32_t worse = 0;
   for (std::uint32_t parts = 2; parts <= most && worse < 2; parts *= 2) {
-    std::optional<Candidate> trial = trialIn(parts);
+    std::optional<Candidate> trial = trial_in(parts);
     if (!trial.has_value()) return;
     worse = trial->price_s < candidate.price_s ? 0 : worse + 1;
     if (trial->price_s < candidate.price_s * kWorthwhile) candidate = std::move(*trial);
   }
 }
 
-/// Takes the most fragments that cost little, up to `most`; `trialIn` as in tryParts().
+/// Takes the most fragments that cost little, up to `most`; `trial_in` as in tryParts().
 template <typename TrialIn>
-void tryWarmParts(Candidate& candidate, std::uint64_t most, TrialIn&& trialIn) {
+void tryWarmParts(Candidate& candidate, std::uint64_t most, TrialIn&& trial_in) {
   for (auto parts = static_cast<std::uint32_t>(std::bit_floor(most)); parts > candidate.fragments; parts /= 2) {
-    std::optional<Candidate> trial = trialIn(parts);
+    std::optional<Candidate> trial = trial_in(parts);
     if (!trial.has_value()) return;
     if (trial->price_s > candidate.price_s * kWarmLoss) continue;
     candidate = std::move(*trial);

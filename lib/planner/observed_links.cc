@@ -148,7 +148,8 @@ bool ObservedLinks::evenOut(Rates& rates, const schedule::Links& before) {
       if (from == to) continue;
       if (before.nodeOf(from) == before.nodeOf(to)) return false;
       latencies.push_back(before.price(from, to).latency_s);
-      paths.push_back(rates.pairs[static_cast<std::size_t>(from * size + to)]);
+      paths.push_back(
+          rates.pairs[static_cast<std::size_t>(from) * static_cast<std::size_t>(size) + static_cast<std::size_t>(to)]);
     }
   }
   if (!base::areNearMedian(latencies, kAlike)) return false;

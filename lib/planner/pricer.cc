@@ -92,7 +92,7 @@ bool Pricer::estimate(Candidate& candidate) {
   // The best number of blocks grows with the hops of the longest path: at least log2(ranks), at most all ranks.
   Candidate few = candidate;
   Candidate many = candidate;
-  few.blocks = blocksFor(std::bit_width(static_cast<unsigned>(size_)));
+  few.blocks = blocksFor(static_cast<int>(std::bit_width(static_cast<unsigned>(size_))));
   many.blocks = blocksFor(size_);
   if (!priceByFew(few)) return false;
   const bool both = many.blocks != few.blocks && priceByFew(many);
@@ -172,9 +172,10 @@ bool Pricer::priceBlocksAnew(Candidate& candidate) {
 bool Pricer::priceLongPipeline(Candidate& candidate) {
   Candidate first = candidate;
   Candidate middle = candidate;
-  if (!priceFirstBlocks(first, kFirstBlocks) || !priceFirstBlocks(middle, kFirstBlocks / 2)) return false;
+  constexpr std::uint32_t kHalf = kFirstBlocks / 2;
+  if (!priceFirstBlocks(first, kFirstBlocks) || !priceFirstBlocks(middle, kHalf)) return false;
   const double second_half_s = std::max(first.price_s - middle.price_s, first.least_s - middle.least_s);
-  const double each_s = second_half_s / (kFirstBlocks - kFirstBlocks / 2);
+  const double each_s = second_half_s / (kFirstBlocks - kHalf);
   const std::uint32_t blocks = candidate.blocks;
   candidate = std::move(first);
   candidate.price_s += (blocks - kFirstBlocks) * each_s;

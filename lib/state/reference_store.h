@@ -35,6 +35,7 @@ struct ReferenceKey {
   std::uint64_t tensor = 0;
   ReferenceRole role = ReferenceRole::worker;
   std::uint64_t id = 0; ///< Peer or sample; 0 where there is only one.
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 mistakes the comparisons that the compiler makes
   friend auto operator<=>(const ReferenceKey&, const ReferenceKey&) = default;
 };
 

@@ -133,7 +133,7 @@ Status PairAverages::settle() {
     if (!asked_[rank] || left_[rank]) {
       continue;
     }
-    const Status status = called(goss_window_flush(window_, static_cast<std::int32_t>(rank), nullptr));
+    Status status = called(goss_window_flush(window_, static_cast<std::int32_t>(rank), nullptr));
     if (!status.isOk() && status.kind() != GOSS_ERR_PEER_LOST) {
       return status;
     }

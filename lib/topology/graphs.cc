@@ -41,7 +41,7 @@ int productOf(std::span<const int> dims) {
   return product;
 }
 
-int ceilLog2(int ranks) { return std::bit_width(static_cast<unsigned>(ranks - 1)); }
+int ceilLog2(int ranks) { return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1))); }
 
 /// The number of ranks that rank 0 reaches along `next`.
 std::size_t reached(const Arcs& next) {

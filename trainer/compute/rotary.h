@@ -23,7 +23,8 @@ class RotaryAngles {
     constexpr double kBase = 10000;
     for (std::size_t i = 0; i < cosines_.size(); ++i) {
       const double part = static_cast<double>(i % half) / static_cast<double>(half);
-      const double angle = static_cast<double>(i / half) * std::pow(kBase, -part);
+      const std::size_t position = i / half;
+      const double angle = static_cast<double>(position) * std::pow(kBase, -part);
       cosines_[i] = static_cast<float>(std::cos(angle));
       sines_[i] = static_cast<float>(std::sin(angle));
     }

@@ -83,8 +83,10 @@ bool Tuner::measures() const {
 }
 
 bool Tuner::noteError(double error) {
-  error_ = std::max(error_, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
-  return error <= tuning_.budget; // false also for what is no number
+  const bool is_within = error <= tuning_.budget;
+  if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
+  error_ = std::max(error_, error);
+  return is_within;
 }
 
 bool Tuner::noteStep(double seconds) {
@@ -102,7 +104,10 @@ bool Tuner::noteStep(double seconds) {
   return made + 1 == tuning_.steps;
 }
 
-double Tuner::seconds() const { return sum_ / static_cast<double>(tuning_.steps - tuning_.steps / 2 - 1); }
+double Tuner::seconds() const {
+  const std::uint64_t timed = tuning_.steps - tuning_.steps / 2 - 1;
+  return sum_ / static_cast<double>(timed);
+}
 
 bool Tuner::decide(double seconds) {
   const std::string before = spec();

@@ -60,7 +60,7 @@ class Attending : public Rule {
     const double since = model.scalars[0] > 0 ? now() - model.scalars[0] : kFirst;
     const std::chrono::duration<double> patience(attendance_.patience * since / static_cast<double>(rounds));
     for (std::uint64_t round = first; round < first + rounds; ++round) {
-      const Status status = meet(peers, model, round, patience);
+      Status status = meet(peers, model, round, patience);
       if (!status.isOk()) {
         return status;
       }
