@@ -39,7 +39,7 @@ TEST_F(CheckpointTest, ADirectoryOfARanksOwnKeepsWhatRankZeroKeeps) {
   std::vector<float> theirs(table_.count());
   const CheckpointIndex index = readIndex(directory_ / "run/step-00000004");
   EXPECT_FALSE(fs::exists(directory_ / "run/step-00000004/rank-0001.safetensors"));
-  readVector(directory_ / "far/step-00000004", index, 1, kModelPiece, table_, theirs);
+  readVector(directory_ / "far/step-00000004", index.ranks[1], kModelPiece, table_, theirs);
   EXPECT_TRUE(theirs == stateOf(table_, 5).parameters);
   far = CheckpointStore(directory_ / "far", 2, 1); // a run that goes on from here
   far.use("step-00000004");

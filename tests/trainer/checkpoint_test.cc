@@ -57,7 +57,7 @@ TEST_F(CheckpointTest, EachRankWritesWhatNoRankBeforeItHolds) {
     for (std::size_t piece = 0; piece < kVectors; ++piece) {
       EXPECT_TRUE(read.*kPieceVectors[piece] == ranks[rank].*kPieceVectors[piece]);
       std::vector<float> own(table_.count());
-      EXPECT_EQ(readVector(file(""), index, rank, piece, table_, own), table_.count());
+      EXPECT_EQ(readVector(file(""), index.ranks[rank], piece, table_, own), table_.count());
       EXPECT_TRUE(own == ranks[rank].*kPieceVectors[piece]);
     }
     EXPECT_EQ(read.ranks.at(0).sync, ranks[rank].ranks[0].sync);

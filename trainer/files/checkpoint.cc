@@ -103,7 +103,8 @@ void CheckpointStore::prepare(std::size_t bytes) const {
 
 std::string CheckpointStore::begin(std::size_t step) const try {
   removeUnfinished(); // of a run that another rank's failure ended
-  const std::string name = freshName(step), made = directory_ + kScratch;
+  std::string name = freshName(step);
+  const std::string made = directory_ + kScratch;
   createDirectories(made);
   OutputFile(made + kUnfinished).commit();
   syncDirectory(made);

@@ -73,9 +73,9 @@ void writePart(const std::string& folder, const CheckpointIndex& index, std::siz
   syncDirectory(folder);
 }
 
-std::size_t readVector(const std::string& folder, const CheckpointIndex& index, std::size_t rank, std::size_t piece,
+std::size_t readVector(const std::string& folder, const CheckpointIndex::Rank& rank, std::size_t piece,
                        const ParameterTable& table, std::vector<float>& whole) {
-  const CheckpointIndex::Piece& of = index.ranks[rank].pieces[piece];
+  const CheckpointIndex::Piece& of = rank.pieces[piece];
   const SafetensorsFile file(pathOf(folder, of.file));
   const std::string prefix = prefixOf(of.file, piece);
   std::set<std::string> names;
@@ -94,8 +94,8 @@ std::size_t readVector(const std::string& folder, const CheckpointIndex& index, 
   return elements;
 }
 
-std::string readRankText(const std::string& folder, const CheckpointIndex& index, std::size_t rank, std::size_t piece) {
-  const CheckpointIndex::Piece& of = index.ranks[rank].pieces[piece];
+std::string readRankText(const std::string& folder, const CheckpointIndex::Rank& rank, std::size_t piece) {
+  const CheckpointIndex::Piece& of = rank.pieces[piece];
   if (of.file.empty()) return "";
   const SafetensorsFile file(pathOf(folder, of.file));
   std::string text = file.readBytes(kPieceNames[piece]);
@@ -111,9 +111,9 @@ ReplicaState readCopy(const std::string& folder, const CheckpointIndex& index, s
     std::size_t elements = 0;
     std::vector<float>& whole = state.*kPieceVectors[piece];
     whole.resize(table.count());
-    for (std::size_t rank = 0; rank < index.ranks.size(); ++rank) {
-      if (index.ranks[rank].copy != copy || !files.insert(index.ranks[rank].pieces[piece].file).second) continue;
-      elements += readVector(folder, index, rank, piece, table, whole);
+    for (const CheckpointIndex::Rank& rank : index.ranks) {
+      if (rank.copy != copy || !files.insert(rank.pieces[piece].file).second) continue;
+      elements += readVector(folder, rank, piece, table, whole);
     }
     if (elements != table.count()) {
       fail("{} is damaged: its files have {} of {} elements of {}", indexPath(folder), elements, table.count(),
@@ -139,8 +139,8 @@ TrainingState readWhole(const std::string& folder, const CheckpointIndex& index,
     if (!keeps && !differs && copy != 0) break;
     ReplicaState read = readCopy(folder, index, copy, table, {0, 1, 2});
     for (std::size_t i = 0; keeps && i < ranks.size(); ++i) {
-      read.ranks.push_back({readRankText(folder, index, ranks[i], kSyncPiece),
-                            readRankText(folder, index, ranks[i], kActivationsPiece)});
+      read.ranks.push_back({readRankText(folder, index.ranks[ranks[i]], kSyncPiece),
+                            readRankText(folder, index.ranks[ranks[i]], kActivationsPiece)});
     }
     if (copy == 0) {
       static_cast<ReplicaState&>(state) = std::move(read);

@@ -22,10 +22,10 @@ void writePart(const std::string& folder, const CheckpointIndex& index, std::siz
 /// Reads a rank's vector, one of the first kVectors pieces, and puts its tensors at their offsets of `table` in
 /// `whole`, which has the size of `table`. Returns the number of elements read. Throws Error, with the file's name,
 /// when the file is missing or damaged.
-std::size_t readVector(const std::string& folder, const CheckpointIndex& index, std::size_t rank, std::size_t piece,
+std::size_t readVector(const std::string& folder, const CheckpointIndex::Rank& rank, std::size_t piece,
                        const ParameterTable& table, std::vector<float>& whole);
 /// Reads a text of a rank; empty when the rank had none. Throws as readVector.
-std::string readRankText(const std::string& folder, const CheckpointIndex& index, std::size_t rank, std::size_t piece);
+std::string readRankText(const std::string& folder, const CheckpointIndex::Rank& rank, std::size_t piece);
 
 /// Reads vectors of a copy from the files of all its ranks. Throws as readVector.
 ReplicaState readCopy(const std::string& folder, const CheckpointIndex& index, std::size_t copy,

@@ -14,6 +14,7 @@
 #include "trainer/pipeline/pipeline_grid.h"
 #include "trainer/pipeline/pipeline_rank.h"
 #include "trainer/pipeline/stage_replicas.h"
+#include "trainer/ranks/data_parallel.h"
 
 namespace goss::trainer {
 
@@ -27,10 +28,8 @@ TrainOptions withMicroBatches(const TrainOptions& options, std::size_t ranks);
 /// first stage: the last stage sends its part of the gradient and gets the new weights.
 class PipelineEngine : public StepEngine {
  public:
-  /// Collective, as ReplicaEngine's. `world` joins the same ranks as `group`; both, and the other references, must
-  /// outlive the engine. Throws Error.
-  PipelineEngine(const TrainOptions& options, const Dataset& data, Group& group, goss_comm_t world, Ops& ops,
-                 Report& report);
+  /// Collective, as ReplicaEngine's. All that it refers to must outlive the engine. Throws Error.
+  PipelineEngine(const TrainOptions& options, const Dataset& data, DataParallel& group, Ops& ops, Report& report);
 
   [[nodiscard]] const ParameterTable& table() const override { return table_; }
   [[nodiscard]] std::string sync() const override { return sync_ ? sync_->spec() : run_.options.sync; }

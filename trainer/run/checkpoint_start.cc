@@ -194,15 +194,15 @@ CheckpointLoader::OwnPart CheckpointLoader::readOwn(const std::string& name, con
     for (std::size_t piece = 0; piece < kVectors; ++piece) {
       try {
         if (store_ == nullptr) fail("this rank has a state of its own: give it --checkpoint DIR, as rank 0 has");
-        readVector(folder, index, rank, piece, table_, part.start.model.*kPieceVectors[piece]);
+        readVector(folder, index.ranks[rank], piece, table_, part.start.model.*kPieceVectors[piece]);
       } catch (const Error&) {
         if (index.writes(rank, piece)) throw;
         part.is_missing[piece] = true;
       }
     }
-    std::string sync = readRankText(folder, index, rank, kSyncPiece);
+    std::string sync = readRankText(folder, index.ranks[rank], kSyncPiece);
     if (!sync.empty()) part.start.sync.states = {std::move(sync)};
-    if (with_activations) part.start.activations = readRankText(folder, index, rank, kActivationsPiece);
+    if (with_activations) part.start.activations = readRankText(folder, index.ranks[rank], kActivationsPiece);
   } catch (const Error& error) {
     part.error = error.what();
   }

@@ -34,7 +34,7 @@ std::unique_ptr<const Tokenizer> tokenizerOf(const std::string& folder, const Mo
 }
 
 std::vector<std::int32_t> tokensOf(const std::string& prompt, const Tokenizer& tokenizer, const ModelConfig& config) {
-  const std::vector<std::int32_t> tokens = tokenizer.encode(prompt);
+  std::vector<std::int32_t> tokens = tokenizer.encode(prompt);
   if (tokens.empty()) fail("--prompt must not be empty");
   for (const std::int32_t token : tokens) {
     if (token < 0 || static_cast<std::size_t>(token) >= config.vocab)
