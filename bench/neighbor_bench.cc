@@ -57,7 +57,8 @@ void byMpi(Exchange& e) {
     v.result[i] = kThird * v.x[i] + kThird * left[i] + kThird * right[i];
 }
 
-/// Seconds of the slowest rank. What the exchange before has left does not pass for this one's result.
+/// Seconds of the slowest rank. Clears the result first, so that the previous exchange's result cannot pass for this
+/// one's.
 double timed(Exchange& e, const Vectors& vectors, void (*exchange)(Exchange&)) {
   std::fill(vectors.result.begin(), vectors.result.end(), 0.0F);
   MPI_Barrier(MPI_COMM_WORLD);

@@ -2,8 +2,8 @@
 /// 1988).
 ///
 /// For d = 1, 2, 4, .. < p: rank r sends a token to r+d and receives one from r-d; a token goes out when all earlier
-/// ones are in, so it speaks for all ranks that its sender has heard of. Tokens are chunks of zero elements: a barrier
-/// is called with count 0.
+/// ones are in, so it confirms that its sender, and all ranks whose tokens have reached the sender, are in the barrier.
+/// Tokens are chunks of zero elements: a barrier is called with count 0.
 ///
 /// Latency ceil(log2 p) messages. Wire: p * ceil(log2 p) empty messages.
 #ifndef GOSS_COLLECTIVES_BARRIER_H_

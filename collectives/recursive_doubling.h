@@ -19,7 +19,7 @@ class RecursiveDoubling final : public AllReduceScheme {
  public:
   [[nodiscard]] std::string_view name() const override { return "recursive-doubling"; }
   [[nodiscard]] std::uint32_t blockCount(int, std::uint32_t) const override { return 1; }
-  /// Where no position is folded.
+  /// Empty unless the number of positions is a power of two: otherwise step 1 folds some of them.
   [[nodiscard]] Symmetry symmetry(int group_size) const override;
   [[nodiscard]] std::vector<CostRound> rounds(int group_size, std::uint32_t pipeline_blocks) const override;
   void emit(const Phase& phase) const override;

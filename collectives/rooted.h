@@ -26,8 +26,8 @@ class RootedScheme {
 };
 
 /// Binomial tree (R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19, 2005, section 4.2): for d = 1, 2, 4, ..: position v
-/// with bit d set sends the blocks of its subtree, v .. v+d-1, to v-d. The scatter goes backwards. Latency ceil(log2 n)
-/// messages. Wire: the sum over v of (number of one bits in v) * m_v.
+/// with bit d set sends the blocks of its subtree, v .. v+d-1, to v-d. The scatter runs the steps in reverse, with the
+/// directions turned. Latency ceil(log2 n) messages. Wire: the sum over v of (number of one bits in v) * m_v.
 class BinomialRooted final : public RootedScheme {
  public:
   [[nodiscard]] std::string_view name() const override { return "binomial"; }

@@ -46,7 +46,7 @@ Status parseParameter(std::string_view spec, std::string_view text, Stage& stage
   return Status::ok();
 }
 
-/// What `text` says of each, with commas.
+/// Joins text(entry) of all entries with commas.
 template <typename Entries, typename Function>
 std::string listed(const Entries& entries, Function text) {
   std::string all;

@@ -30,7 +30,7 @@ schedule::NodePrice shared(schedule::NodePrice port, int among) {
   return port;
 }
 
-/// What the planner chose at its price, for other bytes where these take the time.
+/// The cost of the planner's choice at the planner's own price, without a simulation.
 Cost unsimulated(const Candidate& taken, int size) {
   Cost cost;
   cost.time_s = taken.price_s;

@@ -15,8 +15,9 @@ struct AgreementCost {
   bool goes_on = true; ///< The survivors are enough.
 };
 
-/// `members`: world ranks of the communicator; `gone`: those that have died. Up to kAgreeing ranks exchange every
-/// message; of more, so many do, and each message then stands for those of others.
+/// `members`: world ranks of the communicator; `gone`: those that have died. The messages of up to kAgreeing ranks are
+/// simulated. With more members, kAgreeing of them are simulated, and each of their messages counts for those of
+/// several members.
 [[nodiscard]] AgreementCost agree(const Network& network, const std::vector<int>& members,
                                   const std::vector<int>& gone);
 inline constexpr int kAgreeing = 32;

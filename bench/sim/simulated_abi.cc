@@ -378,7 +378,7 @@ goss_status goss_codec_state_read(goss_comm_t, uint64_t, float* values, size_t c
   return GOSS_SUCCESS;
 }
 
-// What methods call that do not wait for each other.
+// Functions that only asynchronous methods call. The simulator does not support these methods.
 goss_status goss_send(goss_comm_t, const void*, size_t, goss_dtype, int32_t, int32_t, const goss_options*,
                       goss_request_t*) {
   return unsupported("goss_send");

@@ -101,8 +101,8 @@ Exchange makeExchange(const Rank& rank, const PairSpec& spec) {
   return e;
 }
 
-/// Mean microseconds of a round over the senders; 0 on the ranks that do not send. So is what `each`, unless null, gets
-/// for every round.
+/// Mean microseconds of a round over the senders; 0 on the ranks that do not send. If `each` is not null, the function
+/// appends to it the microseconds of every round, 0 on the ranks that do not send.
 double roundUs(Engine& engine, const PairSpec& spec, const Exchange& e, const Repeats& repeats,
                std::vector<double>* each) {
   engine.barrier();

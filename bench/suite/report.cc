@@ -36,7 +36,7 @@ Report::Report(bool enabled, ReportFiles files, std::FILE* out)
           fmt::format("cannot write {}: {}; choose another --json file", files_.json, std::strerror(errno)));
     }
   }
-  // What cannot be written is known before the measurement.
+  // Creates the files now, so that a path that cannot be written fails before the measurement.
   if (!files_.csv.empty()) writeFile(files_.csv, "", "--csv");
   if (!files_.plot.empty()) writeFile(files_.plot, "", "--plot");
 }

@@ -10,10 +10,10 @@
 
 namespace goss::bench {
 
-/// Runs the benchmarks of `runs`, which differ by benchmark and element type, one after another. Of several, those that
-/// the library refuses are left out, and said to be. Returns the exit status of the process: 0, or 1 when an operation
-/// failed, an option was wrong, or -c found wrong elements. What went wrong is written to standard error. Blocks until
-/// every rank of this process has ended.
+/// Runs the benchmarks of `runs`, which differ by benchmark and element type, one after another. Skips the runs that
+/// the library does not support when there are several, and reports each of them. Returns the exit status of the
+/// process: 0, or 1 when an operation failed, an option was wrong, or -c found wrong elements. What went wrong is
+/// written to standard error. Blocks until every rank of this process has ended.
 int runWorld(const std::vector<Options>& runs);
 
 /// Calls body(communicator) on every rank of this process: as many threads as options.threads says, or the one rank of

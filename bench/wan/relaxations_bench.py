@@ -36,7 +36,8 @@ METHODS = {
     "lion": (SIGNS, None, 4, 1), "signum": (SIGNS, None, 4, 1), "ef21": ("", None, 10, 1.5), "1-bit-adam:warmup=50": ("", None, 2, None),
     "qadam:warmup=50": ("", None, 1.5, None), "0-1-adam": ("", None, 2, None), "dadam": ("", None, None, 1),
     "heloco:h=10": ("", None, 2, 2), "one-byte:samples=4": (SIGNS, None, 1000, 1), "auto:steps=6": ("", 5, None, None)}
-# Of Gan et al., VLDB 2021, as named here. All exchange in every step, so that speeds are of equally many exchanges.
+# The algorithms of Bagua (Gan et al., VLDB 2021), as method specs of Gossamer. Each of them exchanges in every step, so
+# that the speeds of equal numbers of exchanges are compared.
 BAGUA = {"allreduce": "ddp", "bytegrad": "ddp:codec=minmaxuint8", "qadam": "qadam:warmup=50", "decentralized": "dpsgd",
          "low precision decentralized": "dcd:codec=minmaxuint8", "async": "async-average:h=1"}
 # Title, and steps: so many that a run takes some seconds.

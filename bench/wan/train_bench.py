@@ -22,7 +22,7 @@ HOSTS = 4
 SHARE = 0.965 # TCP's of IP packets
 MODEL = "--layers 4 --channels 128 --heads 4 --context 64 --micro-batch 8 --batch 32 --lr 2e-3 --val-samples 4"
 QUIET = "--sample 0 --val-every 0 --checkpoint-every 0 --print-every 1000"
-# What --sync is, the steps of a run, how many of the first to leave out.
+# By name: the --sync spec, the number of steps of a run, and how many first steps are not measured.
 METHODS = {"ddp": ("ddp", 25, 5), "ddp-int8": ("ddp:codec=int8", 25, 5), "diloco": ("diloco:h=50", 100, 50),
            "streaming": ("streaming:h=50,fragments=2,tau=5,alpha=0.5", 100, 50),
            "streaming-e3m0": ("streaming:h=50,fragments=2,tau=5,alpha=0.5,codec=e3m0", 100, 50)}

@@ -7,7 +7,7 @@ type Blocks struct {
 	Counts, Displs []int
 }
 
-// fit tells whether there are n of them, all within so many elements.
+// fit reports whether there are n blocks, each within a buffer of that many elements.
 func (b Blocks) fit(n, elements int) bool {
 	end := 0
 	for k, count := range b.Counts {

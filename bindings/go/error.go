@@ -50,8 +50,9 @@ var (
 	ErrTruncated       = &Error{Status: abi.ErrTruncated, Rank: -1, Text: "truncated"}
 )
 
-// Exit prints the error, if there is one, and ends the process, with 1 then, else 0. Programs that mpirun starts end so: the end of
-// Go's main leaves out what C programs do at their end, which looks like a crash to mpirun.
+// Exit prints the error, if it is not nil, and ends the process with status 1, else with status 0. A program that
+// mpirun starts should end by Exit: a return from Go's main skips the exit handlers of C, which mpirun takes for a
+// crash.
 func Exit(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

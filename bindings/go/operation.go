@@ -237,7 +237,8 @@ func (r *Request) launch(ctx context.Context, flags uint32) error {
 	})
 }
 
-// take is the request for one call, which give ends. It is refused where another has it, or it is not as the call wants it.
+// take reserves the request for the call `name`; give ends the reservation. It fails if another goroutine has reserved
+// the request, or if the request is not active (isActive), or not an inactive plan (!isActive).
 func (r *Request) take(name string, isActive bool) (abi.Request, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

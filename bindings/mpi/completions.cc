@@ -180,7 +180,7 @@ int MPI_Request_free(MPI_Request* request) {
   const auto pending =
       request == nullptr || hasNoRequests() || *request == MPI_REQUEST_NULL ? nullptr : pendingOf(*request);
   if (pending == nullptr || pending->persistent == MPI_REQUEST_NULL) return real(request);
-  // A started operation goes on to its end; MPI frees its generalized request then, which `active` tells until then.
+  // A started operation runs to its end. Until then `active` is its generalized request, which MPI frees at completion.
   removePersistent(pending);
   if (MPI_Request active = pending->active; active != MPI_REQUEST_NULL) real(&active);
   return real(request);

@@ -28,7 +28,7 @@ Block block(const void* at, std::size_t count, MPI_Datatype type);
 /// The block of `count` elements that begins `elements` elements behind `at`.
 Block block(const void* at, MPI_Aint elements, std::size_t count, MPI_Datatype type);
 
-/// Whether MPI accepts these arguments. Of invalid types only MPI_DATATYPE_NULL is found.
+/// Whether MPI accepts these arguments. The function detects MPI_DATATYPE_NULL, but no other invalid type.
 bool isBlock(int count, MPI_Datatype type);
 
 /// Bytes of the block's data without gaps. Equal type signatures have equally many.

@@ -1,4 +1,5 @@
-/// The settings of the interposer, from environment variables. Those of the library, such as GOSS_TLS, hold too.
+/// The settings of the interposer, from environment variables. The library's own variables, such as GOSS_TLS, apply
+/// too.
 #ifndef GOSS_BINDINGS_MPI_SETTINGS_H_
 #define GOSS_BINDINGS_MPI_SETTINGS_H_
 

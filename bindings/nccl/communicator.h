@@ -44,7 +44,7 @@ struct ncclComm {
 
   void count(const goss::nccl::Call& call);
   void abort(const std::string& reason);
-  /// What it ran, on standard error, with what graphs replayed.
+  /// Writes to standard error which calls the communicator ran, including the calls that CUDA graphs replayed.
   void sayWhatRan(const goss::nccl::GraphCalls::Replayed& replayed) const;
 
   goss::Device& device;
@@ -56,7 +56,8 @@ struct ncclComm {
   goss_comm_t comm = nullptr; ///< Both are set by started().
   std::unique_ptr<goss::nccl::StreamOrder> order;
   std::thread starter;
-  /// Of the communicators that come out of this one. Calls on this one wait for them.
+  /// Orders the collectives that create other communicators from this one (split, shrink, grow). Calls on this
+  /// communicator wait until these collectives have ended.
   const std::shared_ptr<goss::nccl::Turns> turns = std::make_shared<goss::nccl::Turns>();
   std::atomic<bool> finalized{false};
   std::atomic<bool> revoked{false};

@@ -11,7 +11,7 @@ namespace goss::nccl {
 
 /// Keeps `text` as the process's last error, the reason of `result`.
 void remember(ncclResult_t result, const std::string& text);
-/// remember(), told where NCCL_DEBUG says so; returns `result`.
+/// As remember(). Logs the text if NCCL_DEBUG asks for it, and returns `result`.
 ncclResult_t refuse(ncclResult_t result, const std::string& text);
 /// What `result` means, and its last reason: when PyTorch's watchdog finds a failure, it prints the text of
 /// ncclGetErrorString alone, in which the rank to blame must stand. The text lives until the calling thread asks for

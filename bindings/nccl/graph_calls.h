@@ -1,8 +1,8 @@
-/// Calls of one communicator that CUDA graphs replay. A captured call becomes a part of the graph: its data are copied
-/// into pinned memory, a word there tells the host which call it is, the graph waits for a second word, lowers it again
-/// and copies the results out. A thread waits for the first word, runs the call on a communicator that replays alone
-/// use, so that they take no numbers among the other calls of the program, and raises the second. A capture exchanges
-/// nothing with other ranks.
+/// Calls of one communicator that CUDA graphs replay. A captured call becomes nodes of the graph: they copy its data
+/// into pinned memory, write the call's number to a word there, wait until the host sets a second word, reset that word
+/// and copy the results out. A thread of the host waits for the first word, runs the call and sets the second word.
+/// Replays have a communicator of their own, so that they take no sequence numbers among the other calls of the
+/// program. A capture exchanges nothing with other ranks.
 ///
 /// All replays use the same words and memory, one after the other: calls of one graph are ordered within it, and graphs
 /// by an event, as they are launched. So all ranks launch a communicator's graphs in one order, as for NCCL.

@@ -149,7 +149,7 @@ Status StreamOrder::submitToGraph(const devices::cuda::Capture& capture, const Q
     if (!made.isOk()) return made.status();
     const std::lock_guard lock(mutex_);
     graphs_ = made.take();
-    // What ended the communicator meanwhile has not found the graphs' calls.
+    // A failure or an abort from before graphs_ was set has not reached the graphs' calls.
     if (!failure_.isOk()) graphs_->abort(failure_);
     if (aborted_) graphs_->release();
   }
@@ -259,7 +259,7 @@ Status StreamOrder::startNext(Call& call, void* stream, goss_request_t* request)
 
 void StreamOrder::note(const Status& failure) {
   if (!failure_.isOk()) return;
-  // Calls of other ranks' devices end as a loss does: this one's lives.
+  // If this rank's device still works, another rank's device has failed: that rank counts as lost.
   const bool lives = failure.kind() == GOSS_ERR_DEVICE && probe_ != nullptr && probe_->isDone().isOk();
   fail(lives ? Status::error(GOSS_ERR_PEER_LOST, std::string(failure.text())) : failure);
 }
@@ -269,7 +269,8 @@ void StreamOrder::fail(const Status& failure) {
   failure_ = failure;
   if (settings().log) (void)report(failure_);
   if (graphs_ != nullptr) graphs_->abort(failure_);
-  // What fails alone in the library fails the communicator here: the other ranks wait for calls that do not come.
+  // A failure of a single call fails the communicator here, because other ranks wait for calls that this rank will not
+  // make.
   for (goss_comm_t comm : {comm_, replays_})
     abortUnlessFailed(comm, failure_);
 }

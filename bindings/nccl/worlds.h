@@ -13,7 +13,7 @@ namespace goss::nccl {
 /// Encrypts the communicators that are made from now on: the value of GOSS_TLS; "": what the environment says.
 void setTls(const std::string& setting);
 
-/// What is made out of `parent` ends `turn` once it exchanges nothing more there, where it then waits for other ranks.
+/// shrink() and grow() end `turn` after their last exchange on `parent`, even if they then still wait for other ranks.
 Result<goss_comm_t> meet(const ncclUniqueId& id, int rank, int ranks);
 Result<goss_comm_t> split(ncclComm& parent, int color, int key);
 /// A communicator without `excluded`, which do not take part. `failed`: the parent cannot carry messages any more; then

@@ -1,6 +1,6 @@
 /// NVFP4 (NVIDIA 2025, "Pretraining large language models with NVFP4", arXiv 2509.25149): e2m1 elements, of which 16
-/// share a scale of e4m3. What NVIDIA scales by a float32 is a tensor; here it is a tile, so that a payload can be
-/// written in one pass, and small layers that share a bucket keep scales of their own.
+/// share a scale of e4m3. NVIDIA has one further float32 scale for each tensor. Here each tile has one, so that a
+/// payload can be written in one pass, and small layers that share a bucket keep scales of their own.
 #include <array>
 
 #include "compressors/common/tile_codec.h"

@@ -71,9 +71,9 @@ class AgreedRun final : public CodecRun {
     return {PhaseWant::max, {&inverse_gain_, 1}};
   }
 
-  /// Multiplies the values and the scale by the gain. Where the ranks' magnitudes differ much, a larger gain suffices
-  /// to keep all ranks together from losing more than they have: the gain of one vector of all their elements, whose
-  /// peak is the agreed scale.
+  /// Multiplies the values and the scale by the gain. If the ranks' magnitudes differ much, the agreed gain is smaller
+  /// than needed. Then the least gain of one vector of all ranks' elements, with the agreed scale as its peak, is used:
+  /// with it the ranks together lose less than they have.
   void applyGain() {
     const auto ranks = static_cast<std::size_t>(job_.ranks);
     const double least = leastTernaryGain(job_.values.size() * ranks);

@@ -11,9 +11,9 @@ namespace goss::devices::cuda {
 
 namespace {
 
-/// A gate's kernel ends by itself after so long. Else it could spin for ever: its process may be stopped, or may end
-/// where a server shares the GPU among processes and leaves the kernel running. Calls keep their streams closed
-/// for so long only where GOSS_TIMEOUT_MS or GOSS_DEVICE_HOLD_MS allow a day.
+/// Time after which a kernel that waits at a gate ends by itself. Without a limit the kernel could spin for ever: its
+/// process may be stopped, or may end where a server shares the GPU among processes and leaves the kernel running.
+/// Calls keep their streams closed for so long only where GOSS_TIMEOUT_MS or GOSS_DEVICE_HOLD_MS allow a day.
 constexpr std::chrono::hours kLongestWait{24};
 
 } // namespace

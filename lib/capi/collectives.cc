@@ -141,7 +141,7 @@ bool isPlain(const Common& common, goss_op op) {
 /// that a cached call does not make room for what this needs.
 [[gnu::noinline]] Status launchNew(const Common& common, const Uniform& uniform, const Buffers& buffers,
                                    const CallKey* key) {
-  // What means nothing on this rank may point anywhere.
+  // A buffer that this rank does not use may be an invalid pointer.
   const Buffers used{buffers.uses_send ? buffers.send : nullptr, buffers.uses_recv ? buffers.recv : nullptr};
   Call call = describe(uniform.collective, used, uniform.count, uniform.dtype);
   call.op = uniform.op;

@@ -21,8 +21,8 @@ Status refuse(const char* function, const char* why) {
 constexpr int kHost = -1;
 constexpr int kPinned = -2; ///< The stream of the call reads it, whatever device was current at its allocation.
 
-/// The buffers' devices, kHost or kPinned. Of a call in a stream pinned memory is as that of a device: what the stream
-/// does before and after may touch it. Else it is host memory.
+/// The buffers' devices, kHost or kPinned. In a stream-ordered call, pinned memory counts as device memory, because
+/// work of the stream before and after the call may access it. In other calls it counts as host memory.
 Result<std::array<int, 2>> devicesOf(Devices& devices, const CallBuffers& buffers, bool in_stream) {
   std::array<int, 2> found{kHost, kHost};
   for (std::size_t i = 0; i < buffers.size(); ++i) {

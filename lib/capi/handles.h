@@ -62,7 +62,8 @@ class Group {
   void add(Operation* operation) { started_.push_back(operation); }
   /// A call in its caller's stream: end() enqueues its gates.
   void addOrdered(Operation* call) { ordered_.push_back(call); }
-  /// Ok unless `operation` is such a call, which cannot end before the group: the error of who asks for its end.
+  /// Ok unless `operation` is such a call, which cannot complete before goss_group_end: then the error for the caller
+  /// of `function`, which would wait for it.
   Status checkMayEnd(const char* function, const Operation& operation) const;
   Status end();
   /// The communicator is about to be destroyed, and its operations with it: end() reports them as aborted.

@@ -32,7 +32,7 @@ class Windows {
   /// Collective. Error: mismatch, on all ranks, where the parts differ in count or dtype; the communicator goes on.
   Result<Window*> create(const Part& part, std::int64_t timeout_ms);
   /// Collective. Error, and the window stays: invalidArgument, while this rank holds a lock or has an operation that is
-  /// not over. Else it is gone, whatever the status says, and `window` becomes null.
+  /// not over. In every other case the window is freed, even if the status is an error, and `window` becomes null.
   Status free(Window*& window);
   void closeAllOnLoop() GOSS_ON_LOOP;
 

@@ -99,7 +99,7 @@ Result<bool> StreamGate::hasLeft() {
 bool StreamGate::openWithNan() {
   bool any = false;
   for (std::uint32_t i = 0; i < slots(); ++i) {
-    // Where a gate is open that the stream has not come to, or come through, it still needs what the slot holds.
+    // If a gate is open that the stream has not reached or not passed, the stream still needs the contents of the slot.
     const std::uint32_t opened = load(ready(i));
     if (opened >= gatesOf(i) || load(arrived(i)) <= opened) continue;
     std::memset(slots_[i].data(), 0xff, slots_[i].bytes());

@@ -56,8 +56,9 @@ class EdgeCodec {
   [[nodiscard]] std::size_t bytesOf(const schedule::Layout& layout, Slot payload) const;
 
  private:
-  /// How many vectors lie between a fragment's payloads and the codecs' scratch, each as long as its longest step: the
-  /// numbers that a merge makes and nobody needs, and with LoCo's errors what an encoding loses.
+  /// How many vectors lie between a fragment's payloads and the codecs' scratch, each as long as its longest step: one
+  /// for the numbers that a merge computes and that no step reads, and one for the loss of an encoding with LoCo's
+  /// 8-bit errors.
   [[nodiscard]] std::size_t vectorCount() const;
   /// Scratch of either codec for a step of `elems` elements.
   [[nodiscard]] std::size_t scratchBytes(std::uint64_t elems) const;

@@ -533,8 +533,9 @@ void Execution::endEnqueuing(const Status& status) {
   gate->setEnqueued();
 }
 
-/// Of calls that keep what they lose of one tensor, one waits here until those in other streams, or of other lengths,
-/// have ended: what they keep could not come to the host behind gates of this one.
+/// A call with error feedback of a tensor waits here until other calls with error feedback of the same tensor have
+/// ended that are in other streams, or have other lengths: their residuals could not be copied to the host behind the
+/// gates of this call.
 Status Execution::prepare(bool in_group) {
   Call call = call_;
   call.device.grouped = call.device.grouped || in_group;
@@ -545,7 +546,8 @@ Status Execution::prepare(bool in_group) {
       environment_.operations.forEachActiveOnLoop([&](Operation& other) GOSS_ON_LOOP {
         if (&other == this || other.keptTensor() != keptTensor()) return;
         const auto* before = dynamic_cast<const Execution*>(&other);
-        // One whose gates the end of a group enqueues cannot end before.
+        // If goss_group_end has yet to enqueue the gates of `before`, that call cannot end now, so this one does not
+        // wait for it.
         waits = waits || (before != nullptr && !before->isEnqueuing() &&
                           !mayFollowInStream(before->call_, *before->plan_, call, *plan_));
       });

@@ -212,8 +212,8 @@ Result<std::byte*> WaitedStage::deviceMemory(std::size_t bytes) {
   return atLeast(station_.memory, device_memory_, bytes);
 }
 
-/// What encodes goes the way of what comes from the device, what only decodes the other way: the two directions do not
-/// wait for each other.
+/// Work that encodes runs on the queue of copies to the host, work that only decodes on the queue of copies to the
+/// device, so that the two directions do not wait for each other.
 Status WaitedStage::start(const StageWork& work, std::uint32_t) {
   DeviceQueue& queue = work.comesToHost() ? *station_.in : *station_.out;
   return enqueueAndRecord(queue, *worked_, [&] { return work.enqueue(queue); });

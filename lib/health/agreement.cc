@@ -267,8 +267,9 @@ int Agreement::speaker() const {
   return -1;
 }
 
-/// Whether this rank tells the speaker alone. A rank that its own view leaves out tells all others, because those that
-/// remain may not know what it knows; so does a rank that cannot adopt the speaker's decision.
+/// Whether this rank sends its view to the speaker alone. A rank that is not among the remaining ranks of its own view
+/// sends it to all other ranks, because the remaining ranks may not have the same information; so does a rank that
+/// cannot adopt the speaker's decision.
 bool Agreement::isSpokenFor() const {
   if (manner_ != Manner::speaker || !remains_[static_cast<std::size_t>(self_)]) return false;
   const int first = speaker();

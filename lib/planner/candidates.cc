@@ -207,8 +207,8 @@ class Search {
   }
 
   /// Whether no fragmentation can make the candidate the best, because its busiest port alone takes longer than the
-  /// best candidate. Nobody knows that of a pipeline over unequal links: its other blocks may use other ports than the
-  /// first.
+  /// best candidate. This test cannot be made for a pipeline over unequal links, because blocks after the first may use
+  /// other ports.
   [[nodiscard]] bool hopeless(const Candidate& candidate) {
     const bool ways_differ = candidate.algorithm->traits().pipelined && !pricer_.isUniform();
     const bool is = candidate.least_s > best_s_ && !ways_differ;

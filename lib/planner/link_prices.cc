@@ -65,8 +65,8 @@ LinkPrice priceBetween(const std::vector<PeerCard>& cards, int from, int to, con
   return priceAt(levelBetween(one.place, other.place), rules.tuning.shm);
 }
 
-/// Ranks of one kind have the same host and place. Of those that share a process with others of these ranks, kinds have
-/// one process, so that two ranks of a kind always share it, or never do.
+/// Ranks of one kind have the same host and place. A rank that shares a process with others of `ranks` has a kind that
+/// is limited to this process, so that two ranks of a kind share a process either always or never.
 std::vector<int> kindsOf(const std::vector<PeerCard>& cards, const std::vector<int>& ranks, const LinkRules& rules) {
   using Process = std::pair<std::string_view, std::string_view>; // Host and process.
   std::map<Process, int> ranks_of;

@@ -341,7 +341,7 @@ void PlanTrials::judge(Kind& kind, const TrialSeries::Comparison& ended) {
       kind.judged.push_back(std::move(plan));
 }
 
-/// What has ended with the last call so far, by the names of the algorithms that the planner took.
+/// The record of a comparison that ended with the last call so far, with the names of both plans' algorithms.
 TrialFinding PlanTrials::findingOf(const Kind& kind, const TrialSeries::Comparison& ended) {
   const std::shared_ptr<const Plan> tried = trialPlan(kind.bytes, ended.tried);
   const std::shared_ptr<const Plan> against = trialPlan(kind.bytes, ended.against);

@@ -19,7 +19,8 @@ constexpr double kBetter = 0.97;
 /// Settled calls that take so many times what they took, or so little, have found other links.
 constexpr double kSlower = 1.4;
 constexpr double kFaster = 0.7;
-/// Where comparing calls that were held back has found nothing, twice as many stretches pass before it is done again.
+/// Maximum number of stretches between comparisons that start because calls were held back. The number doubles whenever
+/// a comparison has found no better plan.
 constexpr int kMaxPatience = 64;
 
 } // namespace

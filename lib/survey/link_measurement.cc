@@ -42,8 +42,8 @@ constexpr double kNoOthers = 1.8;
 constexpr double kOwnPaths = 3;
 /// A flow that a path limits is so many times slower than lines would let it be.
 constexpr double kLimitedByPath = 1.8;
-/// Where paths limit flows, one of so many is as slow. Lost packets, and what flows find in a short time, make up to a
-/// quarter of them so.
+/// Paths count as the limit if at least one flow in this many is that slow. Lost packets and short measurements alone
+/// make up to a quarter of the flows that slow.
 constexpr int kOneOfSoMany = 3;
 /// A flow that fills its path overflows a queue there and sends a good part of its bytes again. A flow that sends a
 /// part from kMinByChance to kMaxByChance again has lost packets by chance, and its path may carry more. Where half of
@@ -230,7 +230,8 @@ struct Line {
   double together = 0;
   double alone = 0;   ///< The sum of the links' bandwidths.
   double fastest = 0; ///< The highest of these.
-  /// What far links that were measured alone, and are not slow, carry together, over what they do alone.
+  /// The far links that were measured alone and are not slow: the sum of their rates at the same time, divided by the
+  /// sum of their rates alone.
   double left = 0;
   double spread = 0; ///< How much `together` varied at most while it was measured, over itself.
   bool whole = true; ///< All links were measured alone.

@@ -47,8 +47,8 @@ struct SteadyRate {
 /// a fast flow says nothing of a slow one. A rate is the upper median over parts of the time.
 [[nodiscard]] std::vector<SteadyRate> ratesTogether(const std::vector<const Arrivals*>& flows, double span_s);
 
-/// The rate of a flow that was alone: all but a twentieth of what was seen is less, because a system sometimes sees
-/// more than a line carries. 0: nothing was seen.
+/// The rate of a flow that ran alone: the 95th percentile of the observed rates, because the system sometimes reports
+/// more than the line carries. 0: there are no observed rates.
 [[nodiscard]] double rateSeenAlone(const SeenRates& seen);
 
 /// The rate of one of several flows, as ratesTogether(): the upper median over moments of the time that counts. A flow

@@ -128,8 +128,8 @@ Result<std::vector<GroupAverages::Member>> GroupAverages::attend(const Meeting& 
   return told.isOk() ? Result<std::vector<Member>>(board.members) : Result<std::vector<Member>>(told);
 }
 
-/// Whose patience ends first closes the meeting, unless the last one does before: nobody waits for the patience of a
-/// rank that is slower.
+/// Waits for the other members. The first rank whose patience ends closes the meeting, unless the last rank of the
+/// group arrives before and closes it. So no rank waits longer than its own patience.
 Result<std::vector<GroupAverages::Member>> GroupAverages::awaitOthers(const Meeting& meeting, std::int64_t number,
                                                                       const Member& self) {
   const int owner = meeting.group.front();

@@ -20,10 +20,10 @@ namespace goss::sync {
 /// as Hagenbach and Bischoff do. `rates` are above 0.
 std::vector<std::size_t> shardsByRate(std::span<const double> rates, std::size_t elements);
 
-/// The ranks of a group meet at a board in the memory of its first rank, which need not be in a call: whoever comes
-/// first opens a meeting; whose patience ends first closes it, or the last one of the group at once. Those who
-/// are there average among themselves, each a shard of the vector for the others; who comes later opens another
-/// meeting. So nobody waits for a rank that computes longer than the patience. One thread.
+/// The ranks of a group meet at a board in the memory of its first rank, which need not be in a call: the first rank
+/// that comes opens a meeting. The first rank whose patience ends closes it, or the last rank of the group when it
+/// comes. The members average among themselves, each member one shard of the vector for all. A rank that comes later
+/// opens another meeting. So no rank waits for one that computes longer than the patience. One thread.
 class GroupAverages {
  public:
   /// The channel outlives its use, but not this object.

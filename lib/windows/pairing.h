@@ -17,8 +17,8 @@ namespace goss {
 /// one step, and none can raise the ranks' variance.
 ///
 /// No deadlock, on any graph: while a rank's own average waits for an offer, the rank makes offers to higher ranks
-/// alone, and it begins none of its own while it is engaged. So of the ranks that wait for each other each waits for a
-/// higher one, and the highest waits for none.
+/// alone, and it begins none of its own while it is engaged. So in every chain of ranks that wait for each other's
+/// offers, each rank waits for a higher one, and the highest rank waits for none.
 ///
 /// Under the engine's lock.
 class Pairing {

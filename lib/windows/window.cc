@@ -249,9 +249,9 @@ void Window::left(int rank) {
   if (environment_.mesh.isLost(peer)) forgetRankOnLoop(rank, environment_.mesh.linkStatus(peer));
 }
 
-/// A rank that has destroyed its communicator gives up all that it had here. One that has died fails this communicator,
-/// which ends all calls and tells the others who it was: what it was about to do is not complete, so that nobody gets
-/// its lock.
+/// Releases the lock, the requests and the average that `rank` held here when it destroyed its communicator. Does
+/// nothing if the communicator has failed because the rank died: all calls end with that error, and the rank's lock is
+/// not passed on, because the accesses that it protects may be incomplete.
 void Window::forgetRankOnLoop(int rank, const Status& why) {
   if (!environment_.operations.asyncError().isOk()) return;
   left_[static_cast<std::size_t>(rank)] = why;

@@ -8,8 +8,8 @@
 
 namespace goss::trainer {
 
-/// Throws Error with the file's name and the system's reason. A file must not be cut short while it is mapped: whoever
-/// touches the missing pages is ended by SIGBUS.
+/// Throws Error with the file's name and the system's reason. The file must not be truncated while it is mapped: access
+/// to the missing pages raises SIGBUS, which ends the process.
 class DataFile {
  public:
   /// Maps a regular file; reads anything else, such as a pipe, to its end.

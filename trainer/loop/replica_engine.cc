@@ -146,8 +146,8 @@ bool ReplicaEngine::trainStep() {
 /// A time limit needs the losses of each step at once; otherwise they may be late.
 bool ReplicaEngine::stopsAtOnce() const { return run_.time_limit.isSet() || run_.group.size() == 1; }
 
-/// A rank learns late by how many steps it likes, up to kMaxStepsBehind, that another one wants to stop: all stop at
-/// the step by which all of them know.
+/// Each rank may read the losses, and with them another rank's wish to stop, up to kMaxStepsBehind steps late. So all
+/// ranks stop kMaxStepsBehind steps after the wish, when every rank has read it (at once if stopsAtOnce()).
 bool ReplicaEngine::takeLosses(std::size_t behind) {
   for (; with_loss_ + behind < unreported_.size(); ++with_loss_) {
     const std::vector<double> losses = run_.group.takeSum();

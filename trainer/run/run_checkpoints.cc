@@ -132,7 +132,7 @@ void RunCheckpoints::write(std::string name, std::vector<std::string> names, Che
   awaited_.clear();
   for (int peer = 1; group_.rank() == 0 && peer < group_.size(); ++peer)
     if (index.writes(static_cast<std::size_t>(peer))) awaited_.insert(peer);
-  // Rank 0 waits for nobody where it holds all. Then one job writes its part and commits.
+  // If no other rank writes a part, rank 0 waits for none: one job writes its part and commits.
   const bool is_alone = group_.rank() == 0 && awaited_.empty();
   phase_ = is_alone ? Phase::committing : Phase::writing;
   const auto shared_index = std::make_shared<const CheckpointIndex>(std::move(index));

@@ -16,9 +16,9 @@
 
 namespace goss::transports {
 
-/// Gives the bytes of a message to its receive, to memory of its own (Unexpected) while it has none, or to nobody. A
-/// MessageSink is one, and begins the messages of a stream; the Matcher says which receive it is. One message after
-/// another. One thread. Callbacks may post and cancel receives.
+/// Passes the bytes of a message to its receive, or to memory of its own (Unexpected) while no receive matches, or
+/// discards them. MessageSink derives from it and begins the messages of a stream; the Matcher chooses the receive. It
+/// handles one message after another. One thread. Callbacks may post and cancel receives.
 class Delivery {
  public:
   /// `statistics` counts what arrives; null: the messages were counted before.

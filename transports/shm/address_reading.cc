@@ -51,8 +51,8 @@ AddressReading testCrossMemory(const Segment& segment, int process, CrossMemory 
   const auto* mapped = reinterpret_cast<const std::byte*>(&segment.control()) + Segment::kTrialOffset;
   const double copy_s = fastest_s([&] { std::memcpy(buffer.get(), mapped, kTrialBytes); });
   if (!works) return AddressReading::none;
-  // The copy had its source in the nearest cache. What the ring brings comes out of another one, and what is only
-  // stored is copied twice by it.
+  // The timed copy had its source in this core's cache. Bytes in the ring come from another core's cache, and a message
+  // that is only stored is copied twice when it goes through the ring.
   if (read_s < 2 * copy_s) return AddressReading::all;
   return read_s < 6 * copy_s ? AddressReading::stored : AddressReading::none;
 }

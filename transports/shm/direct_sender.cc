@@ -140,7 +140,7 @@ void DirectSender::retire(std::size_t slot) {
 bool DirectSender::hasDone() const {
   for (std::uint32_t left = outstanding_; left != 0; left &= left - 1) {
     const auto slot = static_cast<std::size_t>(std::countr_zero(left));
-    // seq_cst, because a rank that has just announced its sleep asks.
+    // seq_cst: the caller has just announced its sleep, and this load must not be ordered before that store.
     if (isOver(state(slot).load(std::memory_order_seq_cst))) return true;
   }
   return false;

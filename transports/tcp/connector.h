@@ -106,7 +106,7 @@ class Connector {
   [[nodiscard]] bool isResumable(const Address& peer) const;
   /// Stores how to call the peer. Error: the address cannot be used, and the link was refused.
   Status learn(int peer, std::string_view address);
-  /// One of the ends needs the link, which was prepared.
+  /// Marks the prepared link to `peer` as needed by one of its ends, and sets the deadline for making it.
   void begin(int peer);
   /// Adds the peer to those that startCalls() calls.
   void enqueue(int peer);

@@ -55,10 +55,10 @@ std::string transportsSetting(const ucp_config_t* config) {
   return rest.substr(0, rest.find('\n'));
 }
 
-/// Without MM_ERROR_HANDLING UCX does not use shared memory for endpoints that report the death of a peer. Of its kinds
-/// of shared memory only System V's then takes part, which leaves nothing behind when a process is killed. Segments of
-/// shared memory are 8 KiB, and UCX assembles a message from several segments by one more copy. Where the user has not
-/// set their size, a segment holds a part of a message here, which is then read in place.
+/// Without MM_ERROR_HANDLING UCX does not use shared memory for endpoints that report the death of a peer. With it UCX
+/// uses System V shared memory alone, which leaves nothing behind when a process is killed. By default its segments are
+/// 8 KiB, and UCX assembles a message from several segments by one more copy. Unless the user has set their size, this
+/// function sets it to hold a whole part of a message, which is then read in place.
 ///
 /// UCX's TCP aborts the process when a peer dies while a part of a message has left straight from the caller's memory:
 /// uct_tcp_ep_sendv() completes it a second time. Without TCP_PUT_ENABLE, and with one vector of the caller's in a

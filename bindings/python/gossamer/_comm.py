@@ -464,7 +464,7 @@ class Comm(NeighborCollectives, CodecState):
         return request
 
     def _sweep(self) -> "list[Operation]":
-        """Frees operations that are complete and that nobody can wait for any more, and gives them; the lock is held."""
+        """Frees complete operations whose Request was dropped, and returns them. The caller holds the lock."""
         swept = []
         for _ in range(len(self._dropped)):
             operation = self._dropped.popleft()

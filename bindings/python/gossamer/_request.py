@@ -224,8 +224,9 @@ class Request:
 
 
 class Watch:
-    """Completes operations in an event loop of asyncio, by the descriptor of goss_comm_event_fd. That tells of an operation only until
-    somebody has collected it: of one that another thread waits for it may never tell here, so a tick looks, too."""
+    """Completes operations in an event loop of asyncio, by the descriptor of goss_comm_event_fd. The descriptor is
+    readable only until a thread has collected the completed operation. If another thread collects it, this loop may
+    never see the descriptor readable, so a timer tests the operations, too."""
 
     _PAUSE = 0.001
     _TICK = 0.05

@@ -106,8 +106,8 @@ class IndexedCodec : public SparseDeviceCodec {
 
  private:
   static std::byte* countsOf(const Sparse& sparse) { return sparse.scratch.data() + 2 * kStateBytes + kHistogramBytes; }
-  /// Where the kernels write how many values they picked. A codec that always picks the same number gives no place for
-  /// it; then it goes to the scratch, and nobody reads it.
+  /// Where the kernels write how many values they picked. A codec that always picks the same number sets no `inner`;
+  /// then the kernels write the number to the scratch, where it is not read.
   static InnerPayload* innerPayloadOf(const Sparse& sparse) {
     return sparse.inner != nullptr ? sparse.inner
                                    : reinterpret_cast<InnerPayload*>(sparse.scratch.data() + kStateBytes);

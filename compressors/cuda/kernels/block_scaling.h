@@ -243,7 +243,7 @@ struct BlockInteger {
   }
 };
 
-/// What the scalings share whose loss is the value minus value().
+/// Base of the scalings whose loss is the value minus value().
 struct PlainScaling {
   static constexpr bool kRandom = false;
   static constexpr Planes kPlanes = Planes::none;

@@ -28,7 +28,8 @@ struct GpuGate {
 
 __global__ void awaitKernel(const std::uint32_t* flag, std::uint32_t value, std::uint64_t longest_ns) {
   GpuGate gate{flag};
-  // A gate that nobody opened must not let old numbers out: the trap loses the context, and all that follows.
+  // After a timeout the stream must not copy stale data to the results: the trap destroys the context, so that no later
+  // work runs.
   if (!waitAtGate(gate, value, longest_ns)) __trap();
   __threadfence_system();
 }

@@ -29,8 +29,8 @@ class KernelCodec {
 struct GateKernels {
   /// As DeviceQueue::raise().
   Status (*raise)(Flag flag, std::uint32_t value, void* stream);
-  /// As DeviceQueue::await(); but a stream that has waited for `longest` loses its device: a wait that nobody ends any
-  /// more ends, and what stands behind it never runs.
+  /// As DeviceQueue::await(), but after `longest` the kernel traps, which makes the device's context unusable. So a
+  /// wait whose flag is never raised ends, and the work behind it in the stream never runs.
   Status (*await)(Flag flag, std::uint32_t value, std::chrono::nanoseconds longest, void* stream);
 };
 

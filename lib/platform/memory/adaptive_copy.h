@@ -34,10 +34,10 @@ class AdaptiveCopy {
   }
 
   [[nodiscard]] bool pastCaches() const { return past_; }
-  /// Records a trial: the times of equal copies through and past the caches. Of the last eight trials three must show a
-  /// gain before copies go past the caches, and all but one must show none before copies go through the caches again:
-  /// another program may take the processor in the middle of a trial, and of lines that were last stored through the
-  /// caches half arrive quickly even where the others do not.
+  /// Records a trial: the times of equal copies through and past the caches. Copies go past the caches when at least
+  /// three of the last eight trials show a gain, and through the caches again when at most one does. Single trials
+  /// mislead: another program may take the processor in the middle of a trial, and half of the lines that were last
+  /// stored through the caches may arrive quickly while the others do not.
   void saw(double through_s, double past_s);
 
  private:

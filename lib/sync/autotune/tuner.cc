@@ -151,7 +151,7 @@ void Tuner::next() {
   begin(best_);
 }
 
-/// What has settled is no longer within the budget: the fastest of the other trials that were, and were never above it.
+/// The error of the settled choice is above the budget: takes the fastest of the other choices whose error never was.
 void Tuner::fallBack() {
   const Trial* found = nullptr;
   for (const Trial& trial : trials_) {

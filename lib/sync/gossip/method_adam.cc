@@ -8,8 +8,9 @@
 // of each rank's own gradients, and gossip of parameters.
 //
 // An element whose gradients were all 0, such as the embedding of a token that no text has, has the variance 0. A codec
-// gives its moment some noise, of which eps would make a giant step; so such elements do not move, as under Adam. Nor
-// do those whose first gradient comes when the variance stays: `warmup` steps, or `freeze`, should have seen all.
+// gives its moment some noise, of which eps would make a giant step; so such elements do not move, as under Adam. An
+// element whose first gradient comes after the variance is frozen does not move either, so the first `warmup` steps (or
+// `freeze`) should include a gradient of every element.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -50,9 +50,9 @@ class Replicas : public Rule {
   }
   void rejoin(const Model& model) const override { begin(model); }
 
-  /// Where versions differ a difference is lost: a rank has sent it, or has not, and its neighbours know another
-  /// replica. Then all send theirs whole, as float32, and take their distances anew. What all have then gets a version
-  /// above all that there were: a state from before it must not look as if it were of now.
+  /// Different versions mean that an exchange has reached only some of the ranks, so that neighbours hold different
+  /// replicas of a rank. In that case all ranks send their whole replicas, as float32, and compute their distances from
+  /// these. The new version is above all earlier ones, so that an older state is never taken for the present one.
   Status resume(Peers& peers, const Model& model) const override {
     std::vector<double> change(model.x.size());
     for (std::size_t round = 0; round < model.scalars.size(); ++round) {

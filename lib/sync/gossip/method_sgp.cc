@@ -153,8 +153,8 @@ class OverlappedPushSum : public PushSum {
   std::uint64_t overlap_;
 };
 
-/// A rank that steps on while nobody pushes to it would halve its weight in each step, and its updates, which move x,
-/// would move x / w ever further: below this weight it keeps all.
+/// A rank that makes steps while no other rank pushes to it would halve its weight w in each step, so that its updates,
+/// which are added to x, would change x / w more and more. Below this weight the rank sends nothing.
 constexpr float kMinWeight = 0.25F;
 
 /// Nobody waits: a rank adds what it sends to the other's x and w, at any time, in the round of its own step. Columns

@@ -150,7 +150,7 @@ impl Comm {
         Comm::made(null_mut(), |comm| unsafe { sys::goss_comm_create(config.raw(), comm) })
     }
 
-    /// What `make` makes of the ranks of `parent`; of others where that is NULL.
+    /// Wraps the communicator that `make` creates. `parent`: the communicator from which it is made; NULL: none.
     fn made(parent: sys::goss_comm_t, make: impl FnOnce(*mut sys::goss_comm_t) -> c_int) -> Result<Comm> {
         let mut raw = null_mut();
         check_on(parent, make(&mut raw))?;

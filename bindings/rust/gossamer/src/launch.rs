@@ -26,7 +26,7 @@ pub enum Op {
     Xor = sys::GOSS_LXOR,
 }
 
-/// What one operation does otherwise than by default; goss_options says what the fields mean.
+/// Options of one operation; a field that is not set has its default. goss_options documents the fields.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub timeout: Option<Duration>,
@@ -144,7 +144,7 @@ pub(crate) struct Launch<'a> {
     pub element_bytes: usize,
 }
 
-/// Whatever a group may hold: every [`crate::Operation`].
+/// A member of a group: any [`crate::Operation`].
 pub trait Member: sealed::Sealed {}
 
 pub(crate) mod sealed {
