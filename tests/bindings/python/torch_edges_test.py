@@ -249,6 +249,26 @@ def check_mixed(store, rank, size):
         dist.destroy_process_group()
 
 
+def check_options(store, rank, size):
+    """Groups for which nobody gives options have those of the default group."""
+    import gossamer.torch  # pylint: disable=import-outside-toplevel
+
+    def transport(group=None):
+        return gossamer.torch.communicator(group).transport(1 - rank)
+
+    options = gossamer.torch.Options(transport="tcp")
+    dist.init_process_group("gossamer", store=store, rank=rank, world_size=size, timeout=MOST, pg_options=options)
+    assert (transport(), transport(dist.new_group([0, 1]))) == ("tcp", "tcp")
+    assert transport(dist.new_group([0, 1], pg_options=gossamer.torch.Options())) == "shm"
+    if hasattr(dist, "init_device_mesh"):
+        mesh = dist.init_device_mesh("cpu", (1, size), mesh_dim_names=("one", "all"))
+        assert transport(mesh.get_group("all")) == "tcp"
+    gossamer.torch.shrink()
+    assert (transport(), transport(dist.new_group([0, 1]))) == ("tcp", "tcp")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
 def check_meeting(store, rank, size):
     """Ranks that have met over a store may do so again, after an error too. (torch's own barrier in 1.13 may not: so no groups.)"""
     from gossamer import Error  # pylint: disable=import-outside-toplevel
@@ -280,6 +300,7 @@ def edges():
     check_buffers()
     dist.barrier()
     dist.destroy_process_group()
+    check_options(dist.PrefixStore("options", store), rank, size)
     check_meeting(dist.PrefixStore("again", store), rank, size)
     check_mixed(dist.PrefixStore("mixed", store), rank, size)
 

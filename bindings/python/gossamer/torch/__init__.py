@@ -8,11 +8,12 @@ docs/python.md is the guide.
 """
 
 import inspect
-from typing import Any
+from typing import Any, Dict
 
 import torch.distributed as dist
 
 from .._comm import Comm
+from .._errors import InvalidArgument
 from ._fsdp import compress_fsdp
 from ._group import DEVICES, HAS_BACKENDS, Collectives, GossamerBackend, GossamerGroup, Options, meet
 from ._hooks import group_of, hook
@@ -37,12 +38,26 @@ def _create(options: Any, pg_options: Any = None) -> Collectives:
     """Makes a group, when torch.distributed calls it."""
     if pg_options is not None and not isinstance(pg_options, Options):
         raise TypeError("pg_options of backend gossamer is a gossamer.torch.Options")
-    comm = prepared.pop() if prepared else meet(options.store, options.group_rank, options.group_size, seconds(options.timeout),
-                                                pg_options.settings if pg_options is not None else {})
+    if prepared:
+        comm, settings = prepared.pop()
+    else:
+        settings = pg_options.settings if pg_options is not None else _inherited()
+        comm = meet(options.store, options.group_rank, options.group_size, seconds(options.timeout), settings)
     # A group of several backends takes its name from another one than this.
-    if HAS_BACKENDS and options.process_group.name() != "custom":
-        return GossamerBackend(comm)
-    return GossamerGroup(comm, options.store)
+    is_part = HAS_BACKENDS and options.process_group.name() != "custom"
+    made = GossamerBackend(comm) if is_part else GossamerGroup(comm, options.store)
+    made.settings = settings
+    return made
+
+
+def _inherited() -> Dict[str, Any]:
+    """Settings of the default group: torch gives no options for groups that it makes by itself, as those of a device mesh."""
+    if not dist.is_initialized():
+        return {}
+    try:
+        return group_of().settings
+    except InvalidArgument:  # the default group is of another backend
+        return {}
 
 
 def register() -> None:

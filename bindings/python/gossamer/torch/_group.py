@@ -32,7 +32,8 @@ _BOOL_OPS = {"sum": "lor", "prod": "land", "band": "land", "bor": "lor", "bxor":
 
 
 class Options:
-    """``pg_options`` of a group: the settings of gossamer.init(), such as codec, tls, algorithm, transport, interface.
+    """``pg_options`` of a group: the settings of gossamer.init(), such as codec, tls, algorithm, transport, interface. Groups that
+    are made without take those of the default group; ``Options()`` leaves all to the environment.
 
         dist.init_process_group("gossamer", pg_options=gossamer.torch.Options(tls="psk:key", codec="fp16"))
     """
@@ -196,6 +197,7 @@ class Collectives:
     _completer: Completer
     _streams: Streams
     _defaults: Defaults
+    settings: Dict[str, Any] = {}  # of Options
 
     def _begin(self, comm: Comm, lender: "Optional[Collectives]" = None) -> None:
         self._comm = comm

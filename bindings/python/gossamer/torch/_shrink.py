@@ -5,7 +5,7 @@ import fcntl
 import os
 import socket
 import struct
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch.distributed as dist
 
@@ -19,7 +19,7 @@ _GLOBAL_SCOPE = "00"  # in /proc/net/if_inet6
 _PATIENCE_S = 2.0  # wait for an address that may not be reachable
 _MOST_BYTES = 4096
 
-prepared: List[Comm] = []  # the communicator of the default group that shrink() is about to make
+prepared: List[Tuple[Comm, Dict[str, Any]]] = []  # communicator and settings of the default group that shrink() is about to make
 
 
 def _addresses() -> List[str]:
@@ -94,7 +94,7 @@ def shrink(timeout: Optional[datetime.timedelta] = None) -> None:
     dist.destroy_process_group()
     old.shutdown()
     store = _store(comm, limit)
-    prepared.append(comm)
+    prepared.append((comm, old.settings))
     try:
         dist.init_process_group("gossamer", store=store, rank=comm.rank, world_size=comm.size, timeout=limit)
     finally:
