@@ -249,6 +249,21 @@ def check_mixed(store, rank, size):
         dist.destroy_process_group()
 
 
+def check_kept_works(comm):
+    """Another thread may look at works that nobody has waited for, while this one does."""
+    from gossamer.torch._work import Completer, GroupWork, Pending  # pylint: disable=import-outside-toplevel
+
+    class Seen(Pending):
+        def poll(self):
+            completer._full.clear()  # as if the other thread had looked at all of them meanwhile
+            return True
+
+    completer = Completer(comm)
+    held = [GroupWork(completer, Seen([], [], None)) for _ in range(3)]
+    held.clear()
+    GroupWork(completer, Seen([], [], None))
+
+
 def check_options(store, rank, size):
     """Groups for which nobody gives options have those of the default group."""
     import gossamer.torch  # pylint: disable=import-outside-toplevel
@@ -298,6 +313,7 @@ def edges():
     check_life(comm)
     check_shapes(rank, size)
     check_buffers()
+    check_kept_works(comm)
     dist.barrier()
     dist.destroy_process_group()
     check_options(dist.PrefixStore("options", store), rank, size)

@@ -319,7 +319,11 @@ class Completer:
     def keep(self, work: GroupWork) -> None:
         """Keeps `work` until somebody has waited for it or taken its future."""
         for _ in range(min(self._LOOKS, len(self._full))):
-            self._empty(self._full.popleft())
+            try:
+                key = self._full.popleft()
+            except IndexError:  # another thread has looked at the last one
+                break
+            self._empty(key)
         if len(self._kept) > self._MOST_KEPT:
             for key in [key for key, one in list(self._kept.items()) if one.pending.poll()]:
                 self._kept.pop(key, None)
