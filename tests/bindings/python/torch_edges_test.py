@@ -249,6 +249,34 @@ def check_mixed(store, rank, size):
         dist.destroy_process_group()
 
 
+def check_batches(rank):
+    """A batch that an error keeps from ending: no receive of it, or behind it, returns without data."""
+    from gossamer import InvalidArgument  # pylint: disable=import-outside-toplevel
+
+    group, peer = dist.group.WORLD, 1 - rank
+    group._start_coalescing()
+    late = dist.irecv(torch.zeros(2), peer)
+    assert not late.is_completed()
+    refused(InvalidArgument, "has not started", late.wait)
+    exchange(rank)
+    group._start_coalescing()
+    refused(InvalidArgument, "has not started", lambda: dist.recv(torch.zeros(2), peer))
+    exchange(rank)
+    group._start_coalescing()
+    dist.irecv(torch.zeros(1).expand(2), peer)
+    refused(InvalidArgument, "share their memory", group._end_coalescing)
+    assert not group._is_coalescing()
+    exchange(rank)
+
+
+def exchange(rank):
+    """A message to the other one of two ranks, and one from it."""
+    sent, got = dist.isend(torch.full((2,), rank + 1.0), 1 - rank), torch.zeros(2)
+    dist.recv(got, 1 - rank)
+    assert (got == 2 - rank).all(), got
+    sent.wait()
+
+
 def check_kept_works(comm):
     """Another thread may look at works that nobody has waited for, while this one does."""
     from gossamer.torch._work import Completer, GroupWork, Pending  # pylint: disable=import-outside-toplevel
@@ -313,6 +341,7 @@ def edges():
     check_life(comm)
     check_shapes(rank, size)
     check_buffers()
+    check_batches(rank)
     check_kept_works(comm)
     dist.barrier()
     dist.destroy_process_group()

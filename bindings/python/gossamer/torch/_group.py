@@ -16,7 +16,7 @@ from .._errors import Bootstrap, Error, InvalidArgument, Timeout
 from .._request import Request
 from .._world import SETTINGS, UniqueId, init
 from ._streams import COLLECTIVES, RECEIVES, SENDS, StreamPending, Streams, ordered
-from ._work import Completer, Finish, GroupWork, Pending, seconds
+from ._work import Completer, Finish, GroupWork, Pending, Unstarted, seconds
 
 Tensors = List[Tensor]
 
@@ -227,15 +227,25 @@ class Collectives:
     def _is_coalescing(self) -> bool:
         return getattr(self._coalesced, "pending", None) is not None
 
+    def _leave_batch(self) -> None:
+        """Forgets the batch that this thread has begun and, because of an error, not ended."""
+        for work, _ in getattr(self._coalesced, "receives", None) or ():
+            self._completer.forget(work)
+        self._coalesced.pending = self._coalesced.receives = None
+
     def _start_coalescing(self, device: Any = None) -> None:  # pylint: disable=unused-argument
+        self._leave_batch()
         self._coalesced.pending, self._coalesced.receives = [], []
 
     def _end_coalescing(self, device: Any = None) -> GroupWork:  # pylint: disable=unused-argument
         """One work for all that this thread has started since _start_coalescing()."""
-        receives, self._coalesced.receives = self._coalesced.receives, None
-        for work, arguments in receives:
-            work.pending = self.recv(*arguments).pending
-        started, self._coalesced.pending = self._coalesced.pending, None
+        started, receives = self._coalesced.pending, self._coalesced.receives
+        self._coalesced.receives = None
+        try:
+            for work, arguments in receives:
+                work.pending = self.recv(*arguments).pending
+        finally:
+            self._coalesced.pending = None
         requests = [request for pending in started for request in pending.requests]
         in_streams = [pending for pending in started if isinstance(pending, StreamPending)]
         if in_streams and len(in_streams) == len(started):
@@ -427,7 +437,7 @@ class Collectives:
     def recv(self, tensors: Tensors, src: int, tag: int = 0) -> GroupWork:
         # Receives of a batch start behind its sends: where streams share one queue of the device, they would hold them up.
         if self._is_coalescing() and self._coalesced.receives is not None:
-            work = GroupWork(self._completer, Pending([], [], None))
+            work = GroupWork(self._completer, Unstarted(self._leave_batch))
             self._coalesced.receives.append((work, (tensors, src, tag)))
             return work
         got = written(tensors[0])

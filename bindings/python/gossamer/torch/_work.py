@@ -14,7 +14,7 @@ import torch
 from torch._C._distributed_c10d import Work
 
 from .._comm import Comm
-from .._errors import Error, Timeout
+from .._errors import Error, InvalidArgument, Timeout
 from .._request import Request
 
 Finish = Optional[Callable[[], None]]
@@ -113,6 +113,27 @@ class Pending:
     def drop_result(self) -> None:
         """Gives back the tensors of a work that has ended."""
         self._result = []
+
+
+class Unstarted(Pending):
+    """Stands for a receive of a batch until the end of the batch starts it. Where a call of the batch has raised an error, torch does
+    not end the batch, and the receive never starts. `leave_batch` is called when somebody waits for it all the same."""
+
+    def __init__(self, leave_batch: Callable[[], None]) -> None:
+        super().__init__([], None, None)
+        self._leave_batch = leave_batch
+
+    def poll(self) -> bool:
+        return False
+
+    def end(self) -> None:
+        self._leave_batch()
+        raise InvalidArgument("this receive has not started: it belongs to a batch of this thread that was not ended, because an error was "
+                              "raised in it; call recv() or irecv() again, outside of the batch")
+
+    def future(self) -> "Optional[torch.futures.Future[Any]]":
+        self.end()
+        return None
 
 
 class GroupWork(Work):
