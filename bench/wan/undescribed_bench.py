@@ -4,6 +4,7 @@
     bench/wan/undescribed_bench.py --bin build/release/bin                          link sets a to e and two generated matrices, 16 MiB
     bench/wan/undescribed_bench.py --bin build/release/bin --set b d --source none file   only these sets and sources of prices
     bench/wan/undescribed_bench.py --bin build/release/bin --set a --change 20:20:40      from call 20 to 40 the lines of set a have 20 Mbit/s
+    bench/wan/undescribed_bench.py --bin build/release/bin --set m1 --change 10:20:40:0-1 only the pair of hosts 0 and 1; `:3` only the line of host 3
     bench/wan/undescribed_bench.py --bin build/release/bin --set m7                       the matrix that seed 7 generates
 
 Sources of prices: `none` (nothing is set but TLS: the links are measured when the communicator is made), `off` (GOSS_MEASURE=off: round
@@ -121,6 +122,25 @@ def network(name):
     return SETS[name] if name in SETS else generated(int(name[1:]))
 
 
+def parts(change):
+    """Of MBIT:FROM:TO[:WHERE]."""
+    mbit, first, last, where = (change.split(":") + [""])[:4]
+    return mbit, int(first), int(last), where
+
+
+def ctl(*words):
+    subprocess.run([os.environ["WANEM"], "ctl", "--prefix", os.environ["WANEM_PREFIX"], *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def set_rate(mbit, where, hosts):
+    """Gives a pair, the line of a host, or all lines this rate."""
+    if "-" in where:
+        ctl("set", *where.split("-"), f"bw={mbit}")
+        return
+    for host in [where] if where else range(hosts):
+        ctl("set-host", str(host), f"up={mbit}", f"down={mbit}")
+
+
 def rank_main(calls, size, codec, change):
     """What a rank runs: rank 0 prints the seconds of each call."""
     import gossamer
@@ -131,13 +151,9 @@ def rank_main(calls, size, codec, change):
     for call in range(calls):
         vector[0] = vector[-1] = 1.0
         if rank == 0 and change:
-            mbit, first, last = change
-            rate = {first: mbit, last: None}.get(call, 0)
-            if rate != 0:
-                for host in range(comm.size):
-                    up = rate or 200
-                    subprocess.run([os.environ["WANEM"], "ctl", "--prefix", os.environ["WANEM_PREFIX"], "set-host", str(host), f"up={up}",
-                                    f"down={up}"], check=True, stdout=subprocess.DEVNULL)
+            mbit, first, last, where, usual = change
+            if call in (first, last):
+                set_rate(mbit if call == first else usual, where, comm.size)
         begun = time.monotonic()
         comm.all_reduce(vector, **options)
         seconds = time.monotonic() - begun
@@ -183,7 +199,9 @@ def run(args, name, source):
             environment["GOSS_LINKS"] = str(scratch / "links")
         options = ["--size", str(args.size), "--calls", str(args.calls)] + (["--codec", args.codec] if args.codec else [])
         if args.change:
-            options += ["--change", args.change]
+            mbit, first, last, where = parts(args.change)
+            usual = net.pair(*map(int, where.split("-")))[0] if "-" in where else 200
+            options += ["--change", f"{mbit}:{first}:{last}:{where}:{usual}"]
         done = emulate([sys.executable, str(HERE), "--as-rank", *options])
         if args.verbose:
             print(done.stderr[-6000:], file=sys.stderr)
@@ -219,7 +237,8 @@ def main():
     parser.add_argument("--per-host", type=int, default=1, metavar="RANKS", help="ranks on each host; above 1 neither with --source file nor with --change")
     parser.add_argument("--codec")
     parser.add_argument("--control", help="congestion control instead of the library's choice: cubic")
-    parser.add_argument("--change", metavar="MBIT:FROM:TO", help="during these calls each line has so many Mbit/s, afterwards 200 again")
+    parser.add_argument("--change", metavar="MBIT:FROM:TO[:WHERE]",
+                        help="during these calls a pair A-B, the line of host A, or each line has so many Mbit/s, afterwards as before (lines: 200)")
     parser.add_argument("--timeout", type=int, default=300)
     parser.add_argument("--prefix", default="gub")
     parser.add_argument("--calls-too", action="store_true", help="print the seconds of each call, and which plans were compared")
@@ -229,7 +248,7 @@ def main():
     if args.per_host > 1 and ("file" in args.source or args.change):
         parser.error("--per-host goes with neither --source file nor --change")
     if args.as_rank:
-        rank_main(args.calls, args.size, args.codec, tuple(int(part) for part in args.change.split(":")) if args.change else None)
+        rank_main(args.calls, args.size, args.codec, (*parts(args.change), args.change.split(":")[4]) if args.change else None)
         return
     print("| links | prices | bound (s) | first call (s) | from the 3rd (s) | settled (s) | of the bound | settled |\n|---|---|---|---|---|---|---|---|")
     for name in args.set:

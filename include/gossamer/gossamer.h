@@ -37,8 +37,8 @@
 ///   notice only then, or after GOSS_SILENCE_MS, that the parent has died. The child may make communicators of its own.
 /// - **Determinism.** Run to run, the same plan gives the same bits. All ranks get identical bits from all_reduce,
 ///   broadcast and all_gather. Over wide-area links plans follow from what was measured when
-///   the communicator was made, and may differ from run to run: GOSS_MEASURE=off or GOSS_LINKS keeps them. With
-///   GOSS_MEASURE=trials those of large all_reduces depend on what earlier calls took.
+///   the communicator was made, and may differ from run to run; those of large all_reduces also depend on how fast
+///   earlier calls were. GOSS_MEASURE=off or GOSS_LINKS keeps them.
 #ifndef GOSSAMER_GOSSAMER_H_
 #define GOSSAMER_GOSSAMER_H_
 

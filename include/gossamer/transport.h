@@ -60,7 +60,8 @@ struct PathUse {
   double busy_s = 0;       ///< Time in which bytes were to be sent or were not acknowledged; 0: not known.
   /// The rate of the last round trip with enough to send, as bytes arrived; 0: not known, or nothing is under way.
   double rate_bytes_per_s = 0;
-  std::uint64_t resent_bytes = 0; ///< Bytes that were sent again, because packets were lost.
+  std::uint64_t resent_bytes = 0;   ///< Bytes that were sent again, because packets were lost.
+  double last_rate_bytes_per_s = 0; ///< As rate_bytes_per_s, also while nothing is under way.
 };
 
 /// Idle: prepare() was called, and neither end has used the link yet.

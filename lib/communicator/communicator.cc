@@ -12,6 +12,16 @@ namespace goss {
 
 using Origin = FailurePropagator::Origin;
 
+namespace {
+
+/// Why plans are compared; nullopt: they are not.
+std::optional<TrialSeries::Reason> reasonFor(Measuring measuring) {
+  if (measuring == Measuring::nothing) return std::nullopt;
+  return measuring == Measuring::trials ? TrialSeries::Reason::times : TrialSeries::Reason::links;
+}
+
+} // namespace
+
 Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks)
     : world_(std::move(world)),
       context_(context),
@@ -36,7 +46,7 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
                     world_->devices().computes() ? mesh_.lendingAmong(group_.worldRanks()) : nullptr, references_,
                     device_feedback_, propagator_, mismatches_},
                    peers_, makePlanner(),
-                   {world_->triesPlans(group_.worldRanks()), world_->catalogue(), world_->log()}),
+                   {reasonFor(world_->comparesPlans(group_.worldRanks())), world_->catalogue(), world_->log()}),
       messages_(environment()),
       requests_(operations_, messages_, collectives_),
       windows_(environment(), requests_, collectives_) {
@@ -88,10 +98,14 @@ void Communicator::abort(const std::string& reason) {
 
 Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_ms) {
   std::shared_ptr<World> world = world_; // This communicator may go meanwhile.
+  const std::optional<schedule::Links> links = collectives().firstLinks();
+  const Group all = group_;
   Result<Shrink::Survivors> survivors = shrink_.run(timeout_ms > 0 ? timeout_ms : defaultTimeoutMs());
   if (!survivors.isOk()) return survivors.status();
-  return std::make_unique<Communicator>(std::move(world), survivors.value().context,
-                                        std::move(survivors.value().world_ranks));
+  auto made = std::make_unique<Communicator>(std::move(world), survivors.value().context,
+                                             std::move(survivors.value().world_ranks));
+  made->collectives().inheritLinks(links, all);
+  return made;
 }
 
 Result<int> Communicator::eventFd() {

@@ -117,7 +117,7 @@ Result<std::unique_ptr<Communicator>> Communicator::split(std::int32_t color, st
   }
   if (color < 0) return std::unique_ptr<Communicator>();
   auto made = std::make_unique<Communicator>(world_, vote.context(), vote.members());
-  made->collectives().inheritLinks(collectives());
+  made->collectives().inheritLinks(collectives().measuredLinks(), group());
   return made;
 }
 

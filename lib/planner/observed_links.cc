@@ -185,6 +185,18 @@ std::string ObservedLinks::encode(const schedule::Links& before) const {
   return writer.take();
 }
 
+std::string ObservedLinks::encodePrices(const schedule::Links& prices) {
+  base::WireWriter writer;
+  for (int from = 0; from < prices.size(); ++from)
+    for (int to = 0; to < prices.size(); ++to)
+      if (from != to) writer.integer(encoded(prices.price(from, to).bandwidth_bytes_per_s));
+  for (int rank = 0; rank < prices.size(); ++rank) {
+    const schedule::NodePrice& node = prices.node(prices.nodeOf(rank));
+    writer.integer(encoded(node.up_bytes_per_s)).integer(encoded(node.down_bytes_per_s));
+  }
+  return writer.take();
+}
+
 std::optional<schedule::Links> ObservedLinks::decode(std::string_view bytes, const schedule::Links& before) {
   base::WireReader reader(bytes);
   schedule::Links links = before;

@@ -20,6 +20,8 @@ constexpr bool areMeasured(int ranks) { return ranks >= 3 && ranks <= 16; }
 struct ObservedFlow {
   std::uint64_t bytes = 0; ///< Bytes that the receiver's system has acknowledged.
   double busy_s = 0;       ///< Seconds in which bytes were sent or unacknowledged; 0: unknown.
+  /// The median of what the sender's system saw at the ends of the calls (PathUse::last_rate_bytes_per_s); 0: unknown.
+  double seen_bytes_per_s = 0;
 };
 
 /// The rates of all paths of a communicator. A value; not thread-safe.
@@ -38,6 +40,8 @@ class ObservedLinks {
   /// equal that differ no more than those of connections which share a line, because the planner paces flows over equal
   /// lines alone. Empty: the rate of some path is unknown.
   [[nodiscard]] std::string encode(const schedule::Links& before) const;
+  /// As encode(), with the rates of these prices, in which each rank is a node.
+  [[nodiscard]] static std::string encodePrices(const schedule::Links& prices);
   /// Returns `before` with the rates that encode() wrote. nullopt: the bytes are malformed, or of another number of
   /// ranks.
   static std::optional<schedule::Links> decode(std::string_view bytes, const schedule::Links& before);

@@ -55,10 +55,10 @@ Carried carriedBy(int fd) {
                     size >= offsetof(tcp_info, tcpi_busy_time) + sizeof info.tcpi_busy_time;
   if (!told) return {};
   const bool idle = info.tcpi_unacked == 0 && info.tcpi_notsent_bytes == 0;
-  return {
-      info.tcpi_bytes_acked, 1e-6 * static_cast<double>(info.tcpi_busy_time),
-      idle ? 0 : static_cast<double>(info.tcpi_delivery_rate),
-      size >= offsetof(tcp_info, tcpi_bytes_retrans) + sizeof info.tcpi_bytes_retrans ? info.tcpi_bytes_retrans : 0};
+  const auto rate = static_cast<double>(info.tcpi_delivery_rate);
+  return {info.tcpi_bytes_acked, 1e-6 * static_cast<double>(info.tcpi_busy_time), idle ? 0 : rate,
+          size >= offsetof(tcp_info, tcpi_bytes_retrans) + sizeof info.tcpi_bytes_retrans ? info.tcpi_bytes_retrans : 0,
+          rate};
 }
 
 } // namespace goss::platform

@@ -32,7 +32,8 @@ struct Carried {
   double busy_s = 0;       ///< Time in which some were to be sent or were not acknowledged.
   /// The rate at which bytes arrived in the last round trip that had enough of them; 0: nothing is under way.
   double rate_bytes_per_s = 0;
-  std::uint64_t resent_bytes = 0; ///< Bytes that were sent again.
+  std::uint64_t resent_bytes = 0;   ///< Bytes that were sent again.
+  double last_rate_bytes_per_s = 0; ///< As rate_bytes_per_s, also while nothing is under way.
 };
 
 /// What a TCP connection has carried from here so far; nothing where the system does not tell.

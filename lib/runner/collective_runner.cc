@@ -162,22 +162,35 @@ schedule::Links CollectiveRunner::linksBetweenPhases() {
 
 void CollectiveRunner::useLinks(schedule::Links links) {
   auto lock = environment_.engine.enter();
-  useLinksOnLoop(std::move(links));
-}
-
-void CollectiveRunner::useLinksOnLoop(schedule::Links links) {
   pool_.useLinks(std::move(links));
   trials_.stop();
   measured_ = true;
 }
 
-void CollectiveRunner::inheritLinks(const CollectiveRunner& parent) {
+void CollectiveRunner::beginWithLinks(schedule::Links links) {
   auto lock = environment_.engine.enter();
-  if (!parent.measured_) return;
+  first_links_ = links;
+  trials_.follow(links);
+  pool_.useLinks(std::move(links));
+  measured_ = true;
+}
+
+std::optional<schedule::Links> CollectiveRunner::measuredLinks() {
+  auto lock = environment_.engine.enter();
+  return measured_ ? std::optional(pool_.links()) : std::nullopt;
+}
+
+std::optional<schedule::Links> CollectiveRunner::firstLinks() {
+  auto lock = environment_.engine.enter();
+  return first_links_;
+}
+
+void CollectiveRunner::inheritLinks(const std::optional<schedule::Links>& links, const Group& all) {
+  if (!links.has_value()) return;
   std::vector<int> members;
   for (const int world_rank : environment_.group.worldRanks())
-    members.push_back(parent.environment_.group.rankOfWorld(world_rank));
-  useLinksOnLoop(parent.pool_.links().subset(members));
+    members.push_back(all.rankOfWorld(world_rank));
+  beginWithLinks(links->subset(members));
 }
 
 } // namespace goss

@@ -52,9 +52,15 @@ class CollectiveRunner {
   /// Later calls, and communicators that inherit the links, are planned by `links`, which must be equal on all ranks.
   /// To be called by all of them after the same call, and after linksBetweenPhases().
   void useLinks(schedule::Links links);
-  /// The measured links of a parent, whose ranks these are a part of, hold here too. Not for ranks that a failure left
-  /// over: it may have come before some of them knew what was measured. The world is the same.
-  void inheritLinks(const CollectiveRunner& parent);
+  /// As useLinks(), for links that were measured before the first call: their changes are followed.
+  void beginWithLinks(schedule::Links links);
+  /// The links by which calls are planned, where they were measured.
+  [[nodiscard]] std::optional<schedule::Links> measuredLinks();
+  /// Those of beginWithLinks() or inheritLinks(), which all ranks know that use the communicator. A failure may come
+  /// before some of them know what useLinks() sets on others.
+  [[nodiscard]] std::optional<schedule::Links> firstLinks();
+  /// The links of a parent, if there are any, hold here too. Its ranks are `all`; these are a part of them.
+  void inheritLinks(const std::optional<schedule::Links>& links, const Group& all);
 
  private:
   [[nodiscard]] bool isMultiPhase(const Call& call) const {
@@ -64,7 +70,6 @@ class CollectiveRunner {
   Status runMultiPhase(Engine::Lock& lock, const Call& call) GOSS_ON_LOOP;
   Status runBlocking(Engine::Lock& lock, std::unique_ptr<Execution> execution) GOSS_ON_LOOP;
   bool tryRunOnLoop(Execution& execution) GOSS_ON_LOOP;
-  void useLinksOnLoop(schedule::Links links) GOSS_ON_LOOP;
 
   const RunEnvironment environment_;
   ExecutionPool pool_ GOSS_GUARDED;
@@ -72,6 +77,7 @@ class CollectiveRunner {
   IdleList<MultiPhaseOperation> idle_multi_phase_ GOSS_GUARDED;
   SampledDuration board_time_ GOSS_GUARDED; ///< Duration of collectives on boards that do not become active.
   bool measured_ GOSS_GUARDED = false;      ///< The links come from useLinks(), of this communicator or its parent.
+  std::optional<schedule::Links> first_links_ GOSS_GUARDED; ///< The contents of beginWithLinks().
 };
 
 } // namespace goss

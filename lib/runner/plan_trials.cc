@@ -30,6 +30,10 @@ constexpr int kMaxExplorers = 2;
 constexpr double kSameShare = 0.03;
 constexpr double kSamePace = 1.1;
 constexpr std::uint32_t kSameFragments = 2;
+/// Of settled calls, the last ones are not reported: they go on while rank 0 decides.
+constexpr std::uint32_t kInHand = 3;
+/// Where a pace holds flows back, a plan for links that are faster by this is tried.
+constexpr double kFaster = 2;
 /// Flows that are paced to a line share it (kPaceOfLine in planner/question.cc) and get less than this part of their
 /// pace, unless the line is faster than it was.
 constexpr double kAtPace = 0.97;
@@ -50,6 +54,9 @@ PlanKey keyOf(std::uint64_t bytes, std::string_view algorithm) {
   key.algorithm = algorithm;
   return key;
 }
+
+/// Whether each rank is a node of its own.
+bool areNodes(const schedule::Links& links) { return static_cast<int>(links.firstOfNodes().size()) == links.size(); }
 
 bool areWithin(double one, double other, double factor) { return one <= factor * other && other <= factor * one; }
 
@@ -83,7 +90,7 @@ bool areAlike(const Plan& one, const Plan& other) {
 
 /// The calls of one number of bytes.
 struct PlanTrials::Kind {
-  explicit Kind(std::uint64_t all, TrialSeries::Propose propose) : bytes(all), series(std::move(propose)) {}
+  Kind(std::uint64_t all, TrialSeries series_of_calls) : bytes(all), series(std::move(series_of_calls)) {}
 
   const std::uint64_t bytes;
   std::uint64_t started = 0;
@@ -92,11 +99,12 @@ struct PlanTrials::Kind {
   TrialPlan plan;            ///< Plan of that stretch, to which the next members belong, too.
   std::uint64_t first = 0;   ///< Number of the stretch's first call.
   std::uint32_t calls = 0;
-  std::shared_ptr<const Plan> kept; ///< Plan of the last stretch of several calls: its execution is kept.
-  std::vector<double> seconds;      ///< Durations of those calls of the stretch that have ended.
-  std::string runs;                 ///< The algorithm of the last call that was planned.
-  bool reported = false;            ///< This rank has reported the stretch.
-  std::vector<ObservedFlow> before; ///< What flows() returned when the stretch began.
+  std::shared_ptr<const Plan> kept;      ///< Plan of the last stretch of several calls: its execution is kept.
+  std::vector<double> seconds;           ///< Durations of those calls of the stretch that have ended.
+  std::string runs;                      ///< The algorithm of the last call that was planned.
+  bool reported = false;                 ///< This rank has reported the stretch.
+  std::vector<ObservedFlow> before;      ///< What flows() returned when the stretch began.
+  std::vector<std::vector<double>> seen; ///< By rank: ObservedFlow::seen_bytes_per_s at the end of each call.
 
   std::optional<TrialSeries::Stretch> next; ///< The next stretch is decided, and no call of it has started.
   std::vector<Ticket*> waiting;             ///< Operations that wait for a decision, in their order.
@@ -106,18 +114,30 @@ struct PlanTrials::Kind {
   std::vector<std::optional<Report>> reports;      ///< Reports on the current stretch, by rank.
   std::vector<std::shared_ptr<const Plan>> judged; ///< Plans that were compared since the calls settled last.
   int explorers = 0;                               ///< Proposals without rates since the calls settled last.
+  std::optional<FollowedLinks> followed;           ///< Where links that were measured are followed.
+  bool held_back = false;                          ///< mayBeHeldBack() when the calls were settled last.
+  bool looks = false;                              ///< What is proposed does not follow from `followed`.
+  bool noted = false;                              ///< noteAdoption() has been called for this decision.
 
   [[nodiscard]] std::uint64_t end() const { return first + calls; }
   [[nodiscard]] bool settled() const { return calls == TrialSeries::kSettledCalls; }
-  /// The number of calls that have ended when a rank reports: settled calls go on while rank 0 decides.
-  [[nodiscard]] std::size_t reportsAfter() const { return settled() ? calls - 1 : calls; }
+  /// The number of calls that have ended when a rank reports.
+  [[nodiscard]] std::size_t reportsAfter() const { return settled() ? calls - kInHand : calls; }
 };
 
 PlanTrials::PlanTrials(const RunEnvironment& environment, const Peers& peers, const Rules& rules,
                        const schedule::Links& links)
     : environment_(environment), peers_(peers), rules_(rules), links_(1), observed_(1) {
-  rules_.wanted = rules.wanted && static_cast<int>(links.firstOfNodes().size()) == links.size();
-  if (!rules_.wanted) return; // The prices between all of many ranks would take their memory for nothing.
+  wanted_ = rules.reason == TrialSeries::Reason::times && areNodes(links);
+  if (!wanted_) return; // The prices between all of many ranks would take their memory for nothing.
+  links_ = links;
+  observed_ = ObservedLinks(links.size());
+}
+
+void PlanTrials::follow(const schedule::Links& links) {
+  wanted_ = rules_.reason == TrialSeries::Reason::links && areNodes(links);
+  if (!wanted_) return;
+  follows_ = true;
   links_ = links;
   observed_ = ObservedLinks(links.size());
 }
@@ -125,7 +145,7 @@ PlanTrials::PlanTrials(const RunEnvironment& environment, const Peers& peers, co
 PlanTrials::~PlanTrials() = default;
 
 bool PlanTrials::takes(const Call& call) const {
-  if (!rules_.wanted || call.collective != Collective::allReduce || call.uneven) return false;
+  if (!wanted_ || call.collective != Collective::allReduce || call.uneven) return false;
   if (call.codecs != nullptr || call.phase_of != nullptr || !call.algorithm.empty()) return false;
   const std::uint64_t bytes = call.payloadBytes();
   return bytes >= kMinBytes && (kinds_.size() < kMaxKinds || kinds_.contains(bytes));
@@ -134,8 +154,10 @@ bool PlanTrials::takes(const Call& call) const {
 PlanTrials::Kind& PlanTrials::kindOf(std::uint64_t bytes) {
   if (const auto known = kinds_.find(bytes); known != kinds_.end()) return *known->second;
   auto kind = std::make_unique<Kind>(
-      bytes, [this, bytes](const TrialPlan& used) GOSS_ON_LOOP { return propose(*kinds_.at(bytes), used); });
-  enter(*kind, TrialSeries::first());
+      bytes, TrialSeries([this, bytes](const TrialPlan& used) GOSS_ON_LOOP { return propose(*kinds_.at(bytes), used); },
+                         follows_ ? TrialSeries::Reason::links : TrialSeries::Reason::times));
+  if (follows_ && peers_.group.rank() == 0) kind->followed.emplace(links_);
+  enter(*kind, kind->series.first());
   return *kinds_.emplace(bytes, std::move(kind)).first->second;
 }
 
@@ -153,6 +175,7 @@ void PlanTrials::enter(Kind& kind, TrialSeries::Stretch stretch) {
   kind.seconds.clear();
   kind.reported = false;
   kind.before = flows();
+  kind.seen.assign(kind.before.size(), {});
   kind.reports.assign(static_cast<std::size_t>(links_.size()), std::nullopt);
 }
 
@@ -202,7 +225,7 @@ std::vector<ObservedFlow> PlanTrials::flows() const {
   std::vector<ObservedFlow> flows;
   for (const int peer : peers_.group.worldRanks()) {
     const PathUse use = environment_.mesh.pathUse(peer);
-    flows.push_back({use.bytes, use.busy_s});
+    flows.push_back({use.bytes, use.busy_s, use.last_rate_bytes_per_s});
   }
   return flows;
 }
@@ -210,8 +233,12 @@ std::vector<ObservedFlow> PlanTrials::flows() const {
 void PlanTrials::ended(const Ticket& ticket, double seconds) {
   Kind& kind = *ticket.kind;
   if (ticket.stretch != kind.stretch) return;
+  if (kind.reported) return;
   kind.seconds.push_back(seconds);
-  if (!kind.reported && kind.seconds.size() >= kind.reportsAfter()) report(kind);
+  const std::vector<ObservedFlow> now = flows();
+  for (std::size_t rank = 0; rank < now.size(); ++rank)
+    kind.seen[rank].push_back(now[rank].seen_bytes_per_s);
+  if (kind.seconds.size() >= kind.reportsAfter()) report(kind);
 }
 
 void PlanTrials::report(Kind& kind) {
@@ -221,12 +248,13 @@ void PlanTrials::report(Kind& kind) {
   for (std::size_t rank = 0; rank < own.flows.size(); ++rank) {
     own.flows[rank].bytes -= std::min(own.flows[rank].bytes, kind.before[rank].bytes);
     own.flows[rank].busy_s -= kind.before[rank].busy_s;
+    own.flows[rank].seen_bytes_per_s = base::upperMedian(kind.seen[rank]);
   }
   if (peers_.group.rank() == 0) return take(kind, 0, std::move(own));
   base::WireWriter writer;
   writer.integer(kind.bytes).integer(clipped(own.seconds * 1e6));
   for (const ObservedFlow& flow : own.flows)
-    writer.integer(flow.bytes).integer(clipped(flow.busy_s * 1e6));
+    writer.integer(flow.bytes).integer(clipped(flow.busy_s * 1e6)).integer(clipped(flow.seen_bytes_per_s / 1e3));
   ControlMessage message = peers_.message(ControlMessage::Type::report);
   message.operation = kind.stretch;
   message.text = writer.take();
@@ -252,6 +280,7 @@ Status PlanTrials::handleReport(int rank, const ControlMessage& message) {
     ObservedFlow flow;
     flow.bytes = reader.integer<std::uint64_t>();
     flow.busy_s = 1e-6 * reader.integer<std::uint32_t>();
+    flow.seen_bytes_per_s = 1e3 * reader.integer<std::uint32_t>();
     report.flows.push_back(flow);
   }
   const auto kind = kinds_.find(bytes);
@@ -286,7 +315,9 @@ void PlanTrials::decide(Kind& kind) {
   observed_.add(flows, links_);
   // Whole microseconds, as other ranks are told: all record the same.
   const double took_s = 1e-6 * clipped(1e6 * base::upperMedian(std::move(seconds)));
-  TrialSeries::Stretch next = kind.series.next(took_s, mayBeHeldBack(kind));
+  kind.noted = false;
+  TrialSeries::Stretch next = kind.series.next(took_s, observe(kind, flows));
+  noteAdoption(kind);
   base::WireWriter writer;
   writer.integer(kind.bytes).integer(next.calls).text(next.plan.algorithm).text(next.plan.rates);
   const std::optional<TrialSeries::Comparison>& ended = kind.series.ended();
@@ -330,12 +361,35 @@ Status PlanTrials::handleDecision(int rank, const ControlMessage& message) {
   return Status::ok();
 }
 
+/// What the last stretch, whose flows these are, has shown of the links. Rank 0 alone is asked.
+TrialSeries::Sight PlanTrials::observe(Kind& kind, const std::vector<ObservedFlow>& flows) {
+  if (!kind.series.isSettled()) {
+    if (kind.followed.has_value()) kind.followed->observeOthers(flows);
+    return TrialSeries::Sight::same;
+  }
+  kind.held_back = mayBeHeldBack(kind);
+  if (kind.followed.has_value() && kind.followed->observe(flows)) return TrialSeries::Sight::changed;
+  const bool hides = kind.followed.has_value() && kind.followed->hidesRates();
+  return kind.held_back || hides ? TrialSeries::Sight::hidden : TrialSeries::Sight::same;
+}
+
+/// Flows share lines in another way from now on, where a comparison has ended so.
+void PlanTrials::noteAdoption(Kind& kind) {
+  if (!kind.followed.has_value() || kind.noted || !kind.series.ended().has_value()) return;
+  kind.noted = true;
+  if (!kind.series.ended()->adopted) return;
+  kind.followed->forgetFlows();
+  if (!kind.looks) return;
+  const std::string& rates = kind.series.ended()->tried.rates;
+  if (const auto links = rates.empty() ? links_ : ObservedLinks::decode(rates, links_)) kind.followed->use(*links);
+}
+
 /// The plans of a comparison that has ended need no other one.
 void PlanTrials::judge(Kind& kind, const TrialSeries::Comparison& ended) {
   std::vector<TrialPlan> judged;
   if (ended.adopted) judged.push_back(ended.against);
   // A call that only showed what paths can do, over connections that had to find their speed, is no judgement.
-  if (!ended.tried.rates.empty()) judged.push_back(ended.tried);
+  if (!ended.tried.rates.empty() || kind.followed.has_value()) judged.push_back(ended.tried);
   for (const TrialPlan& trial : judged)
     if (std::shared_ptr<const Plan> plan = trialPlan(kind.bytes, trial); plan != nullptr)
       kind.judged.push_back(std::move(plan));
@@ -406,15 +460,28 @@ std::shared_ptr<const Plan> PlanTrials::trialPlan(std::uint64_t bytes, const Tri
   return plan.isOk() ? plan.take() : nullptr;
 }
 
-/// What the observed rates make the planner choose, unless it is like the plan in use or was judged already.
 std::vector<TrialPlan> PlanTrials::propose(Kind& kind, const TrialPlan& used) {
   if (kind.series.ended().has_value()) judge(kind, *kind.series.ended());
-  const std::uint64_t bytes = kind.bytes;
+  if (kind.followed.has_value()) {
+    noteAdoption(kind);
+    const FollowedLinks& followed = *kind.followed;
+    std::vector<TrialPlan> proposed = proposeBy(kind, used, followed.encode());
+    kind.looks = proposed.empty();
+    if (proposed.empty() && kind.held_back) proposed = proposeBy(kind, used, followed.encodeTimes(kFaster));
+    if (proposed.empty() && followed.hidesRates()) proposed = proposeBy(kind, used, "");
+    return proposed;
+  }
   const std::string rates = observed_.encode(links_);
-  const std::shared_ptr<const Plan> now = trialPlan(bytes, used);
-  if (rates.empty() && now != nullptr && now->algorithm != kExplorer && kind.explorers++ < kMaxExplorers)
-    return {{std::string(kExplorer), ""}};
-  const std::shared_ptr<const Plan> best = rates.empty() ? nullptr : trialPlan(bytes, {"", rates});
+  if (!rates.empty()) return proposeBy(kind, used, rates);
+  const std::shared_ptr<const Plan> now = trialPlan(kind.bytes, used);
+  const bool explores = now != nullptr && now->algorithm != kExplorer && kind.explorers++ < kMaxExplorers;
+  return explores ? std::vector<TrialPlan>{{std::string(kExplorer), ""}} : std::vector<TrialPlan>();
+}
+
+/// What these rates make the planner choose, unless it is like the plan in use or was judged already.
+std::vector<TrialPlan> PlanTrials::proposeBy(Kind& kind, const TrialPlan& used, const std::string& rates) {
+  const std::shared_ptr<const Plan> now = trialPlan(kind.bytes, used);
+  const std::shared_ptr<const Plan> best = trialPlan(kind.bytes, {"", rates});
   if (now == nullptr || best == nullptr) return {};
   const auto isNew = [&](const Plan& plan) {
     return !areAlike(plan, *now) && std::none_of(kind.judged.begin(), kind.judged.end(),
@@ -426,8 +493,8 @@ std::vector<TrialPlan> PlanTrials::propose(Kind& kind, const TrialPlan& used) {
 // ---- For people ----------------------------------------------------------------------------------------------------
 
 std::string PlanTrials::json() const {
-  std::string text = fmt::format(R"({{"compares": {}, "plans_tried": {}, "plans_adopted": {}, "calls": [)",
-                                 rules_.wanted, record_.tried(), record_.adopted());
+  std::string text = fmt::format(R"({{"compares": {}, "plans_tried": {}, "plans_adopted": {}, "calls": [)", wanted_,
+                                 record_.tried(), record_.adopted());
   std::string_view comma;
   for (const auto& [bytes, kind] : kinds_) {
     text += fmt::format(R"({}{{"bytes": {}, "started": {}, "algorithm": "{}", "settled": {}}})",

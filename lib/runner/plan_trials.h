@@ -13,6 +13,7 @@
 #include "call/call.h"
 #include "execution/run_environment.h"
 #include "health/peers.h"
+#include "planner/followed_links.h"
 #include "planner/observed_links.h"
 #include "planner/planner.h"
 #include "platform/thread_safety.h"
@@ -36,7 +37,7 @@ class PlanTrials {
   static constexpr std::uint64_t kMinBytes = 1 << 20;
 
   struct Rules {
-    bool wanted = false; ///< World::triesPlans(), equal on all ranks.
+    std::optional<TrialSeries::Reason> reason; ///< World::comparesPlans(), equal on all ranks; nullopt: never.
     const Catalogue& catalogue;
     const base::Log& log;
   };
@@ -80,9 +81,11 @@ class PlanTrials {
   void handle(int rank, const ControlMessage& message) GOSS_ON_LOOP;
   /// The text of goss_comm_trials: what was compared, and what runs.
   [[nodiscard]] std::string json() const GOSS_ON_LOOP;
-  /// Later calls are planned without trials. To be called by all ranks after the same call, while no operation is
-  /// active.
-  void stop() GOSS_ON_LOOP { rules_.wanted = false; }
+  /// Later calls are planned without trials. To be called by all ranks after the same call.
+  void stop() GOSS_ON_LOOP { wanted_ = false; }
+  /// From now on large calls are planned by `links`, which were measured, and compared with other plans when flows show
+  /// that links have changed. To be called by all ranks before the first call, which the rules may forbid.
+  void follow(const schedule::Links& links) GOSS_ON_LOOP;
 
  private:
   struct Report {
@@ -92,25 +95,30 @@ class PlanTrials {
 
   static std::uint32_t hashOf(const Kind& kind);
   [[nodiscard]] bool mayBeHeldBack(const Kind& kind) const GOSS_ON_LOOP;
+  TrialSeries::Sight observe(Kind& kind, const std::vector<ObservedFlow>& flows) GOSS_ON_LOOP;
   Kind& kindOf(std::uint64_t bytes) GOSS_ON_LOOP;
   void enter(Kind& kind, TrialSeries::Stretch stretch) GOSS_ON_LOOP;
   void report(Kind& kind) GOSS_ON_LOOP;
   void take(Kind& kind, int rank, Report report) GOSS_ON_LOOP;
   void decide(Kind& kind) GOSS_ON_LOOP;
+  void noteAdoption(Kind& kind) GOSS_ON_LOOP;
   void judge(Kind& kind, const TrialSeries::Comparison& ended) GOSS_ON_LOOP;
   TrialFinding findingOf(const Kind& kind, const TrialSeries::Comparison& ended) GOSS_ON_LOOP;
   void setNext(Kind& kind, TrialSeries::Stretch stretch) GOSS_ON_LOOP;
   Status handleReport(int rank, const ControlMessage& message) GOSS_ON_LOOP;
   Status handleDecision(int rank, const ControlMessage& message) GOSS_ON_LOOP;
   [[nodiscard]] std::vector<ObservedFlow> flows() const GOSS_ON_LOOP;
+  std::vector<TrialPlan> proposeBy(Kind& kind, const TrialPlan& used, const std::string& rates) GOSS_ON_LOOP;
   Result<Planner*> plannerBy(const std::string& rates) GOSS_ON_LOOP;
   std::vector<TrialPlan> propose(Kind& kind, const TrialPlan& used) GOSS_ON_LOOP;
   std::shared_ptr<const Plan> trialPlan(std::uint64_t bytes, const TrialPlan& trial) GOSS_ON_LOOP;
 
   const RunEnvironment& environment_;
   const Peers& peers_;
-  Rules rules_;
-  schedule::Links links_; ///< As the constructor got them; without trials those of one rank.
+  const Rules rules_;
+  schedule::Links links_;             ///< As the constructor or follow() got them; without trials those of one rank.
+  bool wanted_ GOSS_GUARDED = false;  ///< Plans are compared.
+  bool follows_ GOSS_GUARDED = false; ///< follow() was called.
   std::map<std::uint64_t, std::unique_ptr<Kind>> kinds_ GOSS_GUARDED;     ///< By bytes.
   std::map<std::string, std::unique_ptr<Planner>> planners_ GOSS_GUARDED; ///< By rates.
   ObservedLinks observed_ GOSS_GUARDED;                                   ///< Filled on rank 0 alone.

@@ -25,9 +25,9 @@ constexpr int kMaxPatience = 64;
 
 } // namespace
 
-TrialSeries::Stretch TrialSeries::next(double seconds, bool held_back) {
+TrialSeries::Stretch TrialSeries::next(double seconds, Sight sight) {
   ended_.reset();
-  if (state_ == State::settled) return watch(seconds, held_back);
+  if (state_ == State::settled) return watch(seconds, sight);
   if (state_ == State::first) {
     first_s_ = seconds;
     return begin();
@@ -60,7 +60,9 @@ TrialSeries::Verdict TrialSeries::verdict() const {
 }
 
 /// Whether the first proposal has run, and need not be compared further: what it has shown leads to better ones.
-bool TrialSeries::onlyShows() const { return !explored_ && proposals_.front().rates.empty() && !proposal_s_.empty(); }
+bool TrialSeries::onlyShows() const {
+  return !follows_ && !explored_ && proposals_.front().rates.empty() && !proposal_s_.empty();
+}
 
 void TrialSeries::end(bool adopted) {
   ended_ = Comparison{proposals_.front(), used_, base::lowerMedian(proposal_s_),
@@ -84,7 +86,7 @@ TrialSeries::Stretch TrialSeries::compare() {
     }
     if (found == Verdict::open) {
       ran_proposal_ = proposal_s_.size() <= used_s_.size() || used_s_.size() >= kPairs;
-      const bool shows = !explored_ && proposals_.front().rates.empty();
+      const bool shows = follows_ ? looks_ && ran_proposal_ : !explored_ && proposals_.front().rates.empty();
       return {ran_proposal_ ? proposals_.front() : used_, shows ? 1 : kTrialCalls};
     }
     end(found == Verdict::better);
@@ -103,15 +105,18 @@ TrialSeries::Stretch TrialSeries::settle() {
   return {used_, kSettledCalls};
 }
 
-TrialSeries::Stretch TrialSeries::watch(double seconds, bool held_back) {
+TrialSeries::Stretch TrialSeries::watch(double seconds, Sight sight) {
   if (settled_s_ <= 0) settled_s_ = seconds;
   ++settled_;
-  const bool changed = seconds > kSlower * settled_s_ || seconds < kFaster * settled_s_;
-  if (!changed && (!held_back || settled_ < patience_)) return {used_, kSettledCalls};
+  const bool other_time = seconds > kSlower * settled_s_ || seconds < kFaster * settled_s_;
+  const bool changed = follows_ ? sight == Sight::changed : other_time;
+  if (!changed && (sight != Sight::hidden || settled_ < patience_)) return {used_, kSettledCalls};
   rounds_ = 0;
   explored_ = false;
   improved_ = false;
+  looks_ = !changed;
   first_s_ = seconds;
+  if (follows_) used_s_ = {seconds};
   return begin();
 }
 

@@ -29,6 +29,10 @@ struct TrialPlan {
 ///     settled     kSettledCalls by the plan in use                as after first, when they take far more or less than
 ///                                                                 before, or could take less
 ///
+/// Where links were measured and the plan follows them, calls are settled from the beginning. What links have become is
+/// then the only reason to compare, a proposal is compared with the calls that have shown it, and none is there to show
+/// what paths can do.
+///
 /// Pure but for what `propose` does. One thread.
 class TrialSeries {
  public:
@@ -49,10 +53,13 @@ class TrialSeries {
   /// faster.
   using Propose = std::function<std::vector<TrialPlan>(const TrialPlan& used)>;
 
-  explicit TrialSeries(Propose propose) : propose_(std::move(propose)) {}
+  /// When plans are compared: whenever calls begin or take other times, or when links have changed.
+  enum class Reason : std::uint8_t { times, links };
+  explicit TrialSeries(Propose propose, Reason reason = Reason::times)
+      : propose_(std::move(propose)), follows_(reason == Reason::links) {}
 
-  /// The first stretch.
-  [[nodiscard]] static Stretch first() { return {}; }
+  /// The first stretch; to be called before next().
+  [[nodiscard]] Stretch first() { return follows_ ? settle() : Stretch(); }
   /// A comparison that has ended. The times are medians over ranks of each one's least.
   struct Comparison {
     TrialPlan tried;
@@ -62,9 +69,11 @@ class TrialSeries {
     bool adopted = false; ///< `tried` is in use now.
   };
 
-  /// The calls of the last stretch took `seconds`: their median, of trials the least. `held_back`: settled calls were
-  /// as fast as their plan's pace allows, so that the links may allow more. Returns the next stretch.
-  Stretch next(double seconds, bool held_back = false);
+  /// What settled calls have shown of the links. `hidden`: their plan tells nothing of paths that may allow more,
+  /// because of its pace, or because it does not use them.
+  enum class Sight : std::uint8_t { same, hidden, changed };
+  /// The calls of the last stretch took `seconds`: their median, of trials the least. Returns the next stretch.
+  Stretch next(double seconds, Sight sight = Sight::same);
 
   [[nodiscard]] const TrialPlan& used() const { return used_; }
   [[nodiscard]] bool isSettled() const { return state_ == State::settled; }
@@ -78,12 +87,13 @@ class TrialSeries {
   Stretch begin();
   Stretch compare();
   Stretch settle();
-  Stretch watch(double seconds, bool held_back);
+  Stretch watch(double seconds, Sight sight);
   void end(bool adopted);
   [[nodiscard]] bool onlyShows() const;
   [[nodiscard]] Verdict verdict() const;
 
   const Propose propose_;
+  const bool follows_; ///< Reason::links.
   State state_ = State::first;
   TrialPlan used_;
   std::vector<double> used_s_; ///< Durations of calls by used_ in this comparison.
@@ -91,6 +101,7 @@ class TrialSeries {
   std::vector<double> proposal_s_; ///< Durations of calls by the first proposal.
   bool ran_proposal_ = false;      ///< The last stretch ran the first proposal.
   bool explored_ = false;          ///< A proposal without rates has run since the calls settled last.
+  bool looks_ = false;             ///< Plans are compared because of Sight::hidden.
   int rounds_ = 0;
   double first_s_ = 0;    ///< What the first call took, whose connections had to find their speed.
   double settled_s_ = 0;  ///< What calls took when the comparisons ended; 0: not known yet.

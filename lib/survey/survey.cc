@@ -111,7 +111,11 @@ Result<std::string> survey(Communicator& communicator, const schedule::Links& be
     communicator.abort(fmt::format("what was measured is no link file: {}", links.status().text()));
     return links.status();
   }
-  communicator.collectives().useLinks(firsts_alone ? before.withNodes(links.value()) : links.take());
+  if (firsts_alone) {
+    communicator.collectives().beginWithLinks(before.withNodes(links.value()));
+  } else {
+    communicator.collectives().useLinks(links.take());
+  }
   return text;
 }
 

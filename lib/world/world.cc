@@ -301,6 +301,7 @@ Status World::learn(const std::vector<std::string>& reports) {
     all_try = all_try && report->measuring == Measuring::trials;
     all_measure = all_measure && report->measuring == Measuring::links;
     all_have_devices_ = all_have_devices_ && report->has_devices;
+    any_has_devices_ = any_has_devices_ || report->has_devices;
     for (const auto& [peer, seconds] : report->round_trips)
       round_trips_.add(rank, peer, seconds);
   }
@@ -360,9 +361,9 @@ std::string_view World::preferredAmongEquals() const {
   return goss::preferredAmongEquals(config_, ranksPerProcessor());
 }
 
-bool World::triesPlans(const std::vector<int>& ranks) const {
-  return measuring_ == Measuring::trials && areMeasured(static_cast<int>(ranks.size())) &&
-         areWideApart(round_trips_, ranks);
+Measuring World::comparesPlans(const std::vector<int>& ranks) const {
+  const bool here = areMeasured(static_cast<int>(ranks.size())) && areWideApart(round_trips_, ranks);
+  return here && !any_has_devices_ ? measuring_ : Measuring::nothing;
 }
 
 bool World::measuresLinks() const {

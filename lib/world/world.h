@@ -63,9 +63,10 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
   /// The algorithm that the planner prefers where prices hardly differ; "": none.
   [[nodiscard]] std::string_view preferredAmongEquals() const;
-  /// Whether plans among `ranks` (world ranks) are compared by what calls take: they are 3 to 16, some of them wide
-  /// apart, nobody has named links or an algorithm, and all ranks allow it (GOSS_MEASURE). All ranks answer alike.
-  [[nodiscard]] bool triesPlans(const std::vector<int>& ranks) const;
+  /// Why plans among `ranks` (world ranks) are compared. trials: by what calls take, links: because links that were
+  /// measured have changed. Else nothing: for both, ranks are 3 to 16, some of them wide apart, nobody has named links
+  /// or an algorithm, all ranks allow it (GOSS_MEASURE), and none has devices. All ranks answer alike.
+  [[nodiscard]] Measuring comparesPlans(const std::vector<int>& ranks) const;
   /// Whether the links between the hosts of all ranks are to be measured at the beginning (GOSS_MEASURE=links on all
   /// ranks): there are 3 to 16 hosts, some wide apart, and nobody has named links or an algorithm. All ranks answer
   /// alike.
@@ -133,6 +134,7 @@ class World : public std::enable_shared_from_this<World> {
   RoundTrips round_trips_;                     ///< Equal on all ranks.
   Measuring measuring_ = Measuring::nothing;   ///< What all ranks do.
   bool all_have_devices_ = false;              ///< Every rank's report says so.
+  bool any_has_devices_ = false;               ///< A rank's report says so.
   std::optional<schedule::Links> given_links_; ///< The contents of GOSS_LINKS.
   Tuning tuning_ = Tuning::builtIn();          ///< The contents of GOSS_TUNING.
   ListenerRelay relay_;

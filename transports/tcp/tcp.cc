@@ -286,6 +286,7 @@ PathUse TcpTransport::pathUse(int peer) const {
     use.busy_s = std::max(use.busy_s, carried.busy_s);
     use.rate_bytes_per_s += carried.rate_bytes_per_s;
     use.resent_bytes += carried.resent_bytes;
+    use.last_rate_bytes_per_s += carried.last_rate_bytes_per_s;
   }
   return use;
 }

@@ -28,7 +28,7 @@ struct Course {
 /// Runs `calls` calls; `took` says what one takes by its plan's algorithm.
 Course run(TrialSeries& series, int calls, const std::map<std::string, double>& took) {
   Course course;
-  TrialSeries::Stretch stretch = TrialSeries::first();
+  TrialSeries::Stretch stretch = series.first();
   while (static_cast<int>(course.ran.size()) < calls) {
     course.ran.insert(course.ran.end(), stretch.calls, stretch.plan.algorithm);
     stretch = series.next(took.at(stretch.plan.algorithm));
@@ -100,7 +100,7 @@ TEST(TrialSeries, EndsHoweverOftenSomethingBetterIsProposed) {
   TrialSeries series([&](const TrialPlan&) {
     return std::vector<TrialPlan>{{std::string(static_cast<std::size_t>(++asked), 'a'), "rates"}};
   });
-  TrialSeries::Stretch stretch = TrialSeries::first();
+  TrialSeries::Stretch stretch = series.first();
   for (int call = 0; call < 100 && !series.isSettled(); ++call)
     stretch = series.next(1.0 / static_cast<double>(stretch.plan.algorithm.size() + 1));
   EXPECT_TRUE(series.isSettled());
@@ -134,12 +134,12 @@ TEST(TrialSeries, ComparesAnewWhereAPaceHoldsCallsBack) {
   });
   run(series, 9, {{"", 1.0}});
   EXPECT_EQ(asked, 1);
-  series.next(1.0, true);
-  series.next(1.0, true);
+  series.next(1.0, TrialSeries::Sight::hidden);
+  series.next(1.0, TrialSeries::Sight::hidden);
   EXPECT_EQ(asked, 2);
   int before = asked;
   for (int stretch = 0; stretch < 100; ++stretch)
-    series.next(1.0, true);
+    series.next(1.0, TrialSeries::Sight::hidden);
   EXPECT_GT(asked, before);
   EXPECT_LT(asked, before + 8) << "less and less often, where nothing is found";
 }
@@ -157,6 +157,45 @@ TEST(TrialSeries, ComparesAnewWhenCallsTakeFarMore) {
   series.next(5.0);
   EXPECT_EQ(asked, 2);
   EXPECT_TRUE(series.isSettled());
+}
+
+TEST(TrialSeries, FollowsLinksThatChangeAndNothingElse) {
+  using Sight = TrialSeries::Sight;
+  TrialSeries series(proposing({{kOther}}), TrialSeries::Reason::links);
+  EXPECT_EQ(series.first().calls, TrialSeries::kSettledCalls);
+  EXPECT_TRUE(series.isSettled());
+  EXPECT_EQ(series.next(1.0).calls, TrialSeries::kSettledCalls);
+  EXPECT_EQ(series.next(5.0).calls, TrialSeries::kSettledCalls) << "other times alone are no reason";
+  const TrialSeries::Stretch trial = series.next(5.0, Sight::changed);
+  EXPECT_EQ(trial.plan, kOther);
+  EXPECT_EQ(trial.calls, TrialSeries::kTrialCalls);
+  EXPECT_EQ(series.next(2.0).plan, kOther) << "the calls that have shown the change are the other side";
+  EXPECT_TRUE(series.isSettled());
+  ASSERT_TRUE(series.ended().has_value());
+  EXPECT_EQ(series.ended()->against_s, 5.0);
+  EXPECT_EQ(series.used(), kOther);
+}
+
+TEST(TrialSeries, LooksLessAndLessOftenAtWhatAPlanHides) {
+  std::vector<std::vector<TrialPlan>> lists = {{kOther}, {}};
+  for (int look = 0; look < 100; ++look) {
+    lists.push_back({TrialPlan()});
+    lists.emplace_back(); // It was judged.
+  }
+  TrialSeries series(proposing(lists), TrialSeries::Reason::links);
+  EXPECT_EQ(series.first().plan, TrialPlan());
+  EXPECT_EQ(series.next(5.0, TrialSeries::Sight::changed).plan, kOther);
+  EXPECT_EQ(series.next(2.0).plan, kOther);
+  int looks = 0;
+  for (int stretch = 0; stretch < 100; ++stretch) {
+    const TrialSeries::Stretch next = series.next(series.isSettled() ? 2.0 : 5.0, TrialSeries::Sight::hidden);
+    if (next.plan == kOther) continue;
+    EXPECT_EQ(next.calls, 1U);
+    ++looks;
+  }
+  EXPECT_GE(looks, 3);
+  EXPECT_LE(looks, 16);
+  EXPECT_EQ(series.used(), kOther);
 }
 
 } // namespace
