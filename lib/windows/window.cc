@@ -150,7 +150,8 @@ bool Window::expectsAnswer(int rank, const WindowMessage& answer, std::size_t by
   const WindowOperation* asker = askerOnLoop(rank, answer);
   const bool brings = answer.bringsElements();
   if (bytes != (brings ? memory_.bytesOf(answer.count) : 0)) return false;
-  if (asker == nullptr) return true; // It was given up.
+  // The operation was given up. The serial of a later operation is refused: its memory would take this answer.
+  if (asker == nullptr) return answer.serial != 0 && answer.serial <= last_serial_;
   const WindowCall& call = asker->call();
   switch (answer.type) {
     case Type::data:
