@@ -60,7 +60,7 @@ Status findDevice(const Common& common, const Options& options, Call& call) {
 
 } // namespace
 
-Status launch(const Common& common, Call& call) {
+Status launch(const Common& common, Call& call, const CallKey* key) {
   Result<Options> options = readOptions(common.function, common.options, common.request, true);
   if (!options.isOk()) return options.status();
   Communicator& communicator = *common.comm->communicator;
@@ -79,7 +79,8 @@ Status launch(const Common& common, Call& call) {
   if (Status status = validate(call, communicator.size()); !status.isOk()) return status;
 
   Group& group = Group::ofThisThread();
-  if (common.request == nullptr && !group.open() && !call.device.ordered) return communicator.collectives().run(call);
+  if (common.request == nullptr && !group.open() && !call.device.ordered)
+    return communicator.collectives().run(call, key);
   Result<Operation*> started = communicator.collectives().start(call, options.value().persistent);
   if (!started.isOk()) return started.status();
   if (call.device.ordered && !options.value().persistent)
@@ -155,9 +156,7 @@ bool isPlain(const Common& common, goss_op op) {
     if (Status s = checkBuffer(common, "recv", buffers.recv, call.count, call.dtype); !s.isOk()) return s;
   }
   setUniformShape(call, common.comm->communicator->size());
-  Status status = launch(common, call);
-  if (key != nullptr && status.isOk()) common.comm->communicator->collectives().cacheCall(*key, call);
-  return status;
+  return launch(common, call, key);
 }
 
 Status launchUniform(const Common& common, const Uniform& uniform, const Buffers& buffers) {

@@ -28,8 +28,8 @@ struct Buffers {
 Call describe(Collective collective, const Buffers& buffers, std::size_t count, goss_dtype dtype);
 /// Ok for a buffer that has `count` elements at an address for them.
 Status checkBuffer(const Common& common, const char* name, const void* buffer, std::uint64_t count, goss_dtype dtype);
-/// Adds the options to a call with a shape, validates it, and runs or starts it.
-Status launch(const Common& common, Call& call);
+/// Adds the options to a call with a shape, validates it, and runs or starts it. `key`: as CollectiveRunner::run().
+Status launch(const Common& common, Call& call, const CallKey* key = nullptr);
 
 } // namespace goss::capi
 

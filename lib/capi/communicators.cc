@@ -175,7 +175,7 @@ goss_status goss_comm_error(goss_comm_t comm, goss_status* status, const char** 
 goss_status goss_comm_error_rank(goss_comm_t comm, int32_t* rank) {
   return guarded("goss_comm_error_rank", [&] {
     Status checked = checkComm("goss_comm_error_rank", comm, rank);
-    if (checked.isOk()) *rank = comm->communicator->rankOfWorld(comm->communicator->asyncError().peer());
+    if (checked.isOk()) *rank = comm->communicator->group().rankOfWorld(comm->communicator->asyncError().peer());
     return checked;
   });
 }
@@ -187,7 +187,7 @@ goss_status goss_last_error_rank(goss_comm_t comm, int32_t* rank) {
     if (comm != nullptr) {
       if (Status status = checkComm("goss_last_error_rank", comm, rank); !status.isOk()) return status;
     }
-    *rank = comm != nullptr ? comm->communicator->rankOfWorld(culprit) : culprit;
+    *rank = comm != nullptr ? comm->communicator->group().rankOfWorld(culprit) : culprit;
     return Status::ok();
   });
 }
@@ -212,9 +212,8 @@ goss_status goss_comm_abort(goss_comm_t comm, const char* reason) {
 goss_status goss_comm_destroy(goss_comm_t comm) {
   return guarded("goss_comm_destroy", [&] {
     if (comm == nullptr) return Status::ok();
-    Group::ofThisThread().forget(*comm->communicator);
     // The destructor would say goodbye to the other ranks in the parent's name.
-    if (!comm->communicator->isInherited()) delete comm;
+    if (!comm->communicator->lifetime()->isInherited()) delete comm;
     return Status::ok();
   });
 }

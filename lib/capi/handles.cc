@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "capi/structs.h"
+#include "communicator/wait.h"
 #include "world/world.h"
 
 goss_comm::goss_comm(std::unique_ptr<goss::Communicator> made) : communicator(std::move(made)) {
@@ -82,35 +83,32 @@ Group& Group::ofThisThread() {
 Status Group::end() {
   if (depth_ == 0) return invalid("goss_group_end: no group is open in this thread; call goss_group_begin first");
   if (--depth_ > 0) return Status::ok();
-  for (Operation* call : std::exchange(ordered_, {}))
-    call->streamOrdered()->enqueueGates();
-  Status first = std::exchange(failure_, Status::ok());
-  for (Operation* operation : started_) {
-    Status status = checkRequest("goss_group_end", toRequest(operation));
-    if (status.isOk()) status = Communicator::of(*operation).requests().finish(*operation, nullptr);
-    if (first.isOk()) first = status;
+  for (const Member& call : std::exchange(ordered_, {})) {
+    if (call.lifetime->isInherited()) continue;
+    call.lifetime->whileItLasts([&] { call.operation->streamOrdered()->enqueueGates(); });
   }
-  started_.clear();
+  Status first;
+  const std::vector<Member> started = std::exchange(started_, {});
+  for (auto at = started.begin(); at != started.end();) {
+    const std::shared_ptr<Lifetime>& lifetime = at->lifetime;
+    std::vector<Operation*> operations;
+    for (; at != started.end() && at->lifetime == lifetime; ++at)
+      operations.push_back(at->operation);
+    Status status =
+        lifetime->isInherited() ? inherited("goss_group_end", "the request") : waitAllOfOne(*lifetime, operations);
+    if (first.isOk()) first = std::move(status);
+  }
   return first;
 }
 
 Status Group::checkMayEnd(const char* function, const Operation& operation) const {
-  if (std::find(ordered_.begin(), ordered_.end(), &operation) == ordered_.end()) return Status::ok();
+  const auto call = std::find_if(ordered_.begin(), ordered_.end(),
+                                 [&](const Member& member) { return member.operation == &operation; });
+  if (call == ordered_.end() || call->lifetime != Communicator::of(operation).lifetime()) return Status::ok();
   return invalid(
       fmt::format("{}: the call in a stream belongs to the group that this thread has open; call "
                   "goss_group_end first",
                   function));
-}
-
-void Group::forget(const Communicator& communicator) {
-  const auto isOf = [&](const Operation* operation) { return &Communicator::of(*operation) == &communicator; };
-  for (Operation* call : ordered_) // Nothing can be enqueued for them later.
-    if (isOf(call)) call->streamOrdered()->enqueueGates();
-  std::erase_if(ordered_, isOf);
-  const auto forgotten = std::erase_if(started_, isOf);
-  if (forgotten > 0 && failure_.isOk()) {
-    failure_ = Status::error(GOSS_ERR_ABORTED, "goss_group_end: a communicator of the group was destroyed inside it");
-  }
 }
 
 } // namespace goss::capi

@@ -24,14 +24,14 @@ inline Operation* toOperation(goss_request_t request) { return reinterpret_cast<
 inline goss_request_t toRequest(Operation* operation) { return reinterpret_cast<goss_request_t>(operation); }
 
 /// Whether calls may use `comm`: it is not NULL, and this process has made it.
-inline bool isUsable(goss_comm_t comm) { return comm != nullptr && !comm->communicator->isInherited(); }
+inline bool isUsable(goss_comm_t comm) { return comm != nullptr && !comm->communicator->lifetime()->isInherited(); }
 /// The error of a call with a handle that fork() has copied; `what` names it, such as "the communicator".
 Status inherited(const char* function, const char* what);
 /// Ok when `comm` is usable, else the error of a call with it.
 Status checkComm(const char* function, goss_comm_t comm);
 /// Ok when calls may use `request`: it is NULL, or this process has made it. Else the error of a call with it.
 inline Status checkRequest(const char* function, goss_request_t request) {
-  const bool usable = request == nullptr || !Communicator::of(*toOperation(request)).isInherited();
+  const bool usable = request == nullptr || !Communicator::of(*toOperation(request)).lifetime()->isInherited();
   return usable ? Status::ok() : inherited(function, "the request");
 }
 
@@ -59,21 +59,25 @@ class Group {
   static Group& ofThisThread();
   [[nodiscard]] bool open() const { return depth_ > 0; }
   void begin() { ++depth_; }
-  void add(Operation* operation) { started_.push_back(operation); }
+  void add(Operation* operation) { started_.emplace_back(operation); }
   /// A call in its caller's stream: end() enqueues its gates.
-  void addOrdered(Operation* call) { ordered_.push_back(call); }
+  void addOrdered(Operation* call) { ordered_.emplace_back(call); }
   /// Ok unless `operation` is such a call, which cannot complete before goss_group_end: then the error for the caller
   /// of `function`, which would wait for it.
   Status checkMayEnd(const char* function, const Operation& operation) const;
+  /// Operations of a communicator that was destroyed meanwhile, by any thread, count as aborted.
   Status end();
-  /// The communicator is about to be destroyed, and its operations with it: end() reports them as aborted.
-  void forget(const Communicator& communicator);
 
  private:
+  struct Member {
+    explicit Member(Operation* started) : operation(started), lifetime(Communicator::of(*started).lifetime()) {}
+    Operation* operation; ///< Exists while its communicator does.
+    std::shared_ptr<Lifetime> lifetime;
+  };
+
   int depth_ = 0;
-  Status failure_; ///< The first failure among forgotten operations.
-  std::vector<Operation*> started_;
-  std::vector<Operation*> ordered_;
+  std::vector<Member> started_;
+  std::vector<Member> ordered_;
 };
 
 } // namespace goss::capi

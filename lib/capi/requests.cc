@@ -189,7 +189,11 @@ goss_status goss_sendrecv(goss_comm_t comm, const void* send, size_t send_count,
     goss_request_t receiving = nullptr;
     MessageCall out{true, const_cast<void*>(send), send_count, dtype, dest, tag, 0};
     MessageCall in{false, recv, recv_count, dtype, source, tag, 0};
+    if (options != nullptr) { // The call returns no request, so GOSS_PERSISTENT is an error.
+      if (const auto read = readOptions("goss_sendrecv", options, nullptr, false); !read.isOk()) return read.status();
+    }
     if (Status s = checkMessage({"goss_sendrecv", comm, options, &sending, false}, out); !s.isOk()) return s;
+    const goss::CallGuard guard(*comm->communicator);
     if (Status s = launchMessage({"goss_sendrecv", comm, options, &receiving, false}, in); !s.isOk()) return s;
     const Status started = launchMessage({"goss_sendrecv", comm, options, &sending, false}, out);
     const Status sent = started.isOk() ? waitRequest("goss_sendrecv", &sending, nullptr) : started;
@@ -294,7 +298,7 @@ goss_status goss_request_free(goss_request_t* request) {
     if (*request == nullptr) return Status::ok();
     goss::Operation* operation = toOperation(*request);
     goss::Communicator& communicator = goss::Communicator::of(*operation);
-    const bool frees = !communicator.isInherited();
+    const bool frees = !communicator.lifetime()->isInherited();
     if (frees && !communicator.requests().test(*operation)) {
       return invalid("goss_request_free: the request is still active; wait for it first");
     }

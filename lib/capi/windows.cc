@@ -42,7 +42,8 @@ Result<std::int64_t> readTimeout(const char* function, const goss_options* given
 
 Status checkWindow(const char* function, goss_window_t window) {
   if (window == nullptr) return invalid(fmt::format("{}: the window is NULL", function));
-  return Communicator::of(*toWindow(window)).isInherited() ? inherited(function, "the window") : Status::ok();
+  return Communicator::of(*toWindow(window)).lifetime()->isInherited() ? inherited(function, "the window")
+                                                                       : Status::ok();
 }
 
 Status checkRank(const char* function, goss_window_t window, const char* what, std::int32_t rank) {

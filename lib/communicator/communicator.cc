@@ -67,6 +67,8 @@ Planner Communicator::makePlanner() const {
 }
 
 Communicator::~Communicator() {
+  lifetime_->end();
+  requests_.enqueueRest();
   auto lock = engine().enter();
   ClosedCommunicator closed;
   if (!operations_.asyncError().isOk()) closed.failure = propagator_.abortMessage();
@@ -127,7 +129,10 @@ goss_counters Communicator::counters() {
 // ---- From the engine and the world ---------------------------------------------------------------------------------
 
 void Communicator::expired(Operation& operation) {
-  const Status status = detector_.expiry(operation, std::chrono::steady_clock::now());
+  failed(operation, detector_.expiry(operation, std::chrono::steady_clock::now()));
+}
+
+void Communicator::failed(Operation& operation, const Status& status) {
   if (operation.failsAlone()) {
     operations_.failAloneOnLoop(operation, status);
   } else {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "boards/board_channel.h"
+#include "communicator/lifetime.h"
 #include "communicator/requests.h"
 #include "communicator/windows.h"
 #include "engine/engine.h"
@@ -21,7 +22,6 @@
 #include "mesh/control.h"
 #include "mesh/group.h"
 #include "messages/messenger.h"
-#include "platform/fork.h"
 #include "platform/thread_safety.h"
 #include "runner/collective_runner.h"
 #include "state/reference_store.h"
@@ -45,8 +45,8 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// Whether fork() has copied the object into this process: then it may neither be used nor destroyed.
-  [[nodiscard]] bool isInherited() const { return made_in_.isInherited(); }
+  /// While lifetime()->isInherited() holds, the communicator may neither be used nor destroyed.
+  [[nodiscard]] const std::shared_ptr<Lifetime>& lifetime() const { return lifetime_; }
   /// The communicator that `operation` belongs to.
   [[nodiscard]] static Communicator& of(const Operation& operation) {
     return static_cast<Communicator&>(operation.host());
@@ -57,8 +57,6 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   }
   [[nodiscard]] int rank() const { return group_.rank(); }
   [[nodiscard]] int size() const { return group_.size(); }
-  /// The rank here of a rank of the world; -1: none.
-  [[nodiscard]] int rankOfWorld(int world_rank) const { return group_.rankOfWorld(world_rank); }
   [[nodiscard]] const Group& group() const { return group_; }
   [[nodiscard]] World& world() const { return *world_; }
   [[nodiscard]] Engine& engine() const { return engine_; }
@@ -93,6 +91,7 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
 
  private:
   void expired(Operation& operation) GOSS_ON_LOOP override;
+  void failed(Operation& operation, const Status& status) GOSS_ON_LOOP override;
   void probeDue(Operation& operation, TimePoint now) GOSS_ON_LOOP override;
   void startUnposted(Operation& operation) GOSS_ON_LOOP override;
   void handleControl(int rank, const ControlMessage& message) GOSS_ON_LOOP override;
@@ -103,7 +102,7 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   const std::shared_ptr<World> world_;
   const std::uint32_t context_;
   const Group group_;
-  const platform::ProcessMark made_in_;
+  const std::shared_ptr<Lifetime> lifetime_ = std::make_shared<Lifetime>();
   Engine& engine_; ///< The world's engine.
   Mesh& mesh_;     ///< The world's mesh.
   const std::int64_t default_timeout_ms_;

@@ -132,6 +132,17 @@ void Requests::endOnLoop(Operation& operation) {
   }
 }
 
+void Requests::enqueueRest() {
+  std::vector<Operation*> left;
+  {
+    auto lock = operations_.engine().enter();
+    for (Operation* operation : operations_.handedOut())
+      if (isEnqueuing(*operation)) left.push_back(operation);
+  }
+  for (Operation* operation : left)
+    operation->streamOrdered()->enqueueGates();
+}
+
 Status Requests::failureOf(const Operation& operation) {
   auto lock = operations_.engine().enter();
   return operation.state() == Operation::State::active ? Status::ok() : operation.status();

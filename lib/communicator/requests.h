@@ -46,6 +46,9 @@ class Requests {
   /// finish() for each, which are of this communicator or null. Afterwards all but the persistent ones are null.
   /// Returns the first error in their order.
   Status finishAll(std::span<Operation*> operations);
+  /// Enqueues the gates of calls in open groups. For the communicator's destructor: the ends of the groups no longer
+  /// do.
+  void enqueueRest();
   [[nodiscard]] OperationTable& operations() { return operations_; }
 
  private:

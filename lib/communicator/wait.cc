@@ -1,9 +1,12 @@
 #include "communicator/wait.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "communicator/call_guard.h"
 #include "platform/thread_safety.h"
 
 namespace goss {
@@ -87,12 +90,13 @@ Status waitForSeveral(std::span<Operation*> operations) {
     auto lock = engine->enter();
     return AllBlockedCallsGuard(operations, lock).finishAll(operations);
   }
+  std::vector<std::shared_ptr<Lifetime>> lifetimes(operations.size());
+  for (std::size_t i = 0; i < operations.size(); ++i)
+    if (operations[i] != nullptr) lifetimes[i] = Communicator::of(*operations[i]).lifetime();
   Status first;
-  for (Operation*& operation : operations) {
-    if (operation == nullptr) continue;
-    const bool persistent = operation->persistent;
-    Status status = Communicator::of(*operation).requests().finish(*operation, nullptr);
-    if (!persistent) operation = nullptr;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i] == nullptr) continue;
+    Status status = waitAllOfOne(*lifetimes[i], operations.subspan(i, 1));
     if (!status.isOk() && first.isOk()) first = std::move(status);
   }
   return first;
@@ -114,6 +118,14 @@ Status waitAll(std::span<Operation*> operations) {
   }
   if (some == nullptr) return Status::ok();
   return alike ? Communicator::of(*some).requests().finishAll(operations) : waitForSeveral(operations);
+}
+
+Status waitAllOfOne(Lifetime& lifetime, std::span<Operation*> operations) {
+  std::optional<CallGuard> guard;
+  const bool lasts = lifetime.whileItLasts([&] { guard.emplace(Communicator::of(*operations.front())); });
+  if (lasts) return waitAll(operations);
+  std::fill(operations.begin(), operations.end(), nullptr);
+  return Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending");
 }
 
 Status waitAny(std::span<Operation*> operations, std::size_t& index, goss_message* message) {

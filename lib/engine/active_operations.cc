@@ -1,7 +1,10 @@
 #include "engine/active_operations.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 namespace goss {
 
@@ -13,6 +16,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTimerTick(10);
 
 } // namespace
+
+void ActiveOperations::failForMemory(Operation& operation) {
+  operation.host().failed(operation,
+                          Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: out of memory", operation.describe())));
+}
 
 void ActiveOperations::remove(Operation& operation) {
   unmarkDirty(operation);
@@ -47,7 +55,11 @@ void ActiveOperations::unmarkDirty(Operation& operation) {
 void ActiveOperations::advanceDirty() {
   Operation* operation = dirty_first_;
   unmarkDirty(*operation);
-  operation->advanceOnLoop();
+  try {
+    operation->advanceOnLoop();
+  } catch (const std::bad_alloc&) {
+    failForMemory(*operation);
+  }
 }
 
 void ActiveOperations::keepPolling(Operation& operation) {
@@ -66,7 +78,11 @@ bool ActiveOperations::poll() {
   bool moved = false;
   for (std::size_t i = 0; i < polled_.size();) {
     Operation* operation = polled_[i];
-    if (operation->pollOnLoop()) moved = true;
+    try {
+      if (operation->pollOnLoop()) moved = true;
+    } catch (const std::bad_alloc&) {
+      failForMemory(*operation);
+    }
     if (i < polled_.size() && polled_[i] == operation) ++i; // The operation may have left the list, and others with it.
   }
   return moved;

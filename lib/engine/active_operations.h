@@ -20,6 +20,10 @@ class ActiveOperations {
   /// Calls `visit` for each; it may complete any of them.
   void forEach(const std::function<void(Operation&)>& visit) const GOSS_ON_LOOP;
 
+  /// Fails an active operation that has thrown std::bad_alloc: an exception that went on would end the process on the
+  /// progress thread, and make the operation's owner free it while it is active.
+  static void failForMemory(Operation& operation) GOSS_ON_LOOP;
+
   /// The operation's advanceOnLoop() will be called before the loop turns again.
   void markDirty(Operation& operation) GOSS_ON_LOOP {
     if (operation.dirty_) return;

@@ -121,6 +121,25 @@ void Engine::deactivateOnLoop(Operation& operation) {
   wakeSleeper();
 }
 
+/// The role of the thread that drives. The thread gives it up also when an exception ends its drive().
+class Engine::DriverRole {
+ public:
+  explicit DriverRole(Engine& engine) GOSS_ON_LOOP : engine_(engine) { engine_.driving_ = true; }
+  ~DriverRole() GOSS_ON_LOOP {
+    engine_.driving_ = false;
+    if (engine_.waiters_ > 0 || !engine_.active_.isEmpty()) {
+      engine_.callDriverOnLoop();
+    } else if (engine_.servesOthers()) {
+      engine_.changed_.notify_all();
+    }
+  }
+  DriverRole(const DriverRole&) = delete;
+  DriverRole& operator=(const DriverRole&) = delete;
+
+ private:
+  Engine& engine_;
+};
+
 bool Engine::driveUntil(Lock& lock, const std::function<bool()>& done, TimePoint limit) {
   bool was_woken = false;
   bool holds = done();
@@ -138,14 +157,8 @@ bool Engine::driveUntil(Lock& lock, const std::function<bool()>& done, TimePoint
       --waiters_;
       woken_ = std::max(0, woken_ - 1);
     } else {
-      driving_ = true;
+      const DriverRole role(*this);
       drive(lock, done, limit);
-      driving_ = false;
-      if (waiters_ > 0 || !active_.isEmpty()) {
-        callDriverOnLoop();
-      } else if (servesOthers()) {
-        changed_.notify_all();
-      }
     }
     holds = done();
   }

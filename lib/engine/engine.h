@@ -131,6 +131,7 @@ class Engine {
   void sleep(Lock& lock, int longest_ms) GOSS_ON_LOOP;
   [[nodiscard]] bool mayWait() const GOSS_ON_LOOP;
   [[nodiscard]] bool servesOthers() const GOSS_ON_LOOP;
+  class DriverRole;
   void callDriverOnLoop() GOSS_ON_LOOP;
   void letOthersIn(Lock& lock) GOSS_ON_LOOP;
   void wakeSleeper() GOSS_ON_LOOP;

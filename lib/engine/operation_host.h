@@ -19,6 +19,8 @@ class OperationHost {
 
   /// The deadline of an active operation has passed. The host completes the operation with an error.
   virtual void expired(Operation& operation) GOSS_ON_LOOP = 0;
+  /// An active operation cannot go on, because of `status`. The host completes the operation with this error.
+  virtual void failed(Operation& operation, const Status& status) GOSS_ON_LOOP = 0;
   /// An active operation has waited until its next probe: the host asks the ranks that it waits for whether they live,
   /// and sets the time of the next probe.
   virtual void probeDue(Operation& operation, TimePoint now) GOSS_ON_LOOP = 0;

@@ -1,6 +1,7 @@
 #include "engine/operation_table.h"
 
 #include <algorithm>
+#include <new>
 
 #include "platform/clock.h"
 
@@ -41,7 +42,11 @@ Status OperationTable::startOnLoop(Operation& operation) {
   if (!alone && !operation.numbered_) operation.numberOnLoop(history_);
   operation.numbered_ = false;
   engine_.activateOnLoop(operation);
-  operation.startOnLoop();
+  try {
+    operation.startOnLoop();
+  } catch (const std::bad_alloc&) {
+    ActiveOperations::failForMemory(operation);
+  }
   return Status::ok();
 }
 
@@ -59,7 +64,11 @@ Status OperationTable::launchOnLoop(Operation& operation) {
 Status OperationTable::run(Engine::Lock& lock, Operation& operation) {
   const BlockedCallGuard inside(blocked_calls_, lock);
   if (Status status = startOnLoop(operation); !status.isOk()) return status;
-  engine_.driveUntil(lock, [&] { return operation.state() == Operation::State::complete; });
+  try {
+    engine_.driveUntil(lock, [&] { return operation.state() == Operation::State::complete; });
+  } catch (const std::bad_alloc&) { // From a transport, for example.
+    if (operation.state() == Operation::State::active) ActiveOperations::failForMemory(operation);
+  }
   return operation.status();
 }
 

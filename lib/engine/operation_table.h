@@ -62,6 +62,8 @@ class OperationTable {
   /// Transfers the operation to the caller, until takeBack().
   Operation* handOut(std::unique_ptr<Operation> operation) GOSS_ON_LOOP;
   std::unique_ptr<Operation> takeBack(Operation& operation) GOSS_ON_LOOP;
+  /// The operations that callers hold.
+  [[nodiscard]] const std::vector<Operation*>& handedOut() const GOSS_ON_LOOP { return handed_out_; }
   /// Frees the operations that callers still hold.
   void freeHandedOut() GOSS_ON_LOOP;
 

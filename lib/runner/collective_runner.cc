@@ -33,7 +33,7 @@ bool CollectiveRunner::tryRunOnLoop(Execution& execution) {
   return true;
 }
 
-Status CollectiveRunner::run(const Call& call) {
+Status CollectiveRunner::run(const Call& call, const CallKey* key) {
   auto lock = environment_.engine.enter();
   if (isMultiPhase(call)) return runMultiPhase(lock, call);
   if (trials_.takes(call)) {
@@ -43,8 +43,14 @@ Status CollectiveRunner::run(const Call& call) {
   auto acquired = pool_.acquire(call);
   if (!acquired.isOk()) return acquired.status();
   std::unique_ptr<Execution> execution = acquired.take();
-  if (!tryRunOnLoop(*execution)) return runBlocking(lock, std::move(execution));
-  pool_.release(std::move(execution));
+  if (tryRunOnLoop(*execution)) {
+    pool_.release(std::move(execution));
+  } else {
+    // The communicator's destructor waits for this thread until the call is cached.
+    const BlockedCallGuard inside(environment_.operations.blockedCalls(), lock);
+    if (Status status = runBlocking(lock, std::move(execution)); !status.isOk()) return status;
+  }
+  if (key != nullptr && !trials_.takes(call)) pool_.cache(*key, call);
   return Status::ok();
 }
 
@@ -60,13 +66,6 @@ std::optional<Status> CollectiveRunner::runCached(const CallKey& key) {
   if (idle == nullptr || !environment_.operations.asyncError().isOk()) return std::nullopt;
   if (tryRunOnLoop(**idle)) return Status::ok();
   return runBlocking(lock, std::move(*idle));
-}
-
-void CollectiveRunner::cacheCall(const CallKey& key, const Call& call) {
-  if (isMultiPhase(call)) return;
-  auto lock = environment_.engine.enter();
-  if (trials_.takes(call)) return;
-  pool_.cache(key, call);
 }
 
 Result<Operation*> CollectiveRunner::start(const Call& call, bool persistent) {

@@ -28,12 +28,11 @@ class CollectiveRunner {
   CollectiveRunner(const CollectiveRunner&) = delete; // pool_ refers to environment_.
   CollectiveRunner& operator=(const CollectiveRunner&) = delete;
 
-  /// Runs a call to its end in this thread.
-  Status run(const Call& call);
+  /// Runs a call to its end in this thread. If `key` is not null, the call has the arguments of `key` and no options:
+  /// then later calls may find it by runCached().
+  Status run(const Call& call, const CallKey* key = nullptr);
   /// Runs a cached call without validation or planning, and returns its status. nullopt: it is not cached; call run().
   std::optional<Status> runCached(const CallKey& key);
-  /// Caches the call that run() has just ended, which has the arguments of `key` and no options.
-  void cacheCall(const CallKey& key, const Call& call);
   /// Starts a call; `persistent` ones are planned only. The operation is the caller's until releaseOnLoop(), or until
   /// the communicator goes.
   Result<Operation*> start(const Call& call, bool persistent);

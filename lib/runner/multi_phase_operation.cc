@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 
 #include "execution/tensor_use.h"
 #include "kernels/kernels.h"
@@ -126,16 +125,10 @@ bool MultiPhaseOperation::pollOnLoop() {
   return true;
 }
 
-/// Memory for the codec and phases may be short. The operation is active: an exception would leave it in the engine's
-/// lists when its owner is gone, and end the process on the progress thread.
 void MultiPhaseOperation::workOnLoop() {
   Status status;
-  try {
-    if (!has_begun_) status = begin();
-    if (status.isOk() && has_begun_) status = goOn();
-  } catch (const std::bad_alloc&) {
-    status = Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: out of memory between its phases", describe()));
-  }
+  if (!has_begun_) status = begin();
+  if (status.isOk() && has_begun_) status = goOn();
   if (!status.isOk()) environment_.fail(status);
 }
 

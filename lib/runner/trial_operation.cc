@@ -1,8 +1,5 @@
 #include "runner/trial_operation.h"
 
-#include <fmt/format.h>
-
-#include <new>
 #include <utility>
 
 namespace goss {
@@ -38,25 +35,19 @@ void TrialOperation::numberOnLoop(History& history) {
 
 void TrialOperation::startOnLoop() { advanceOnLoop(); }
 
-/// Memory may be short. The operation is active: an exception would leave it in the engine's lists when its owner is
-/// gone, and end the process on the progress thread.
 void TrialOperation::advanceOnLoop() {
   Status status;
-  try {
-    if (execution_ == nullptr) {
-      status = runPhase();
-    } else if (execution_->state() == State::complete && execution_->status().isOk()) {
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun_;
-      if (trials_.keeps(ticket_, execution_->plan())) {
-        pool_.release(std::move(execution_));
-      } else {
-        execution_ = nullptr; // A plan on trial would keep its memory for nothing.
-      }
-      trials_.ended(ticket_, took.count());
-      environment_.operations.completeOnLoop(*this, Status::ok());
+  if (execution_ == nullptr) {
+    status = runPhase();
+  } else if (execution_->state() == State::complete && execution_->status().isOk()) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun_;
+    if (trials_.keeps(ticket_, execution_->plan())) {
+      pool_.release(std::move(execution_));
+    } else {
+      execution_ = nullptr; // A plan on trial would keep its memory for nothing.
     }
-  } catch (const std::bad_alloc&) {
-    status = Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: out of memory", describe()));
+    trials_.ended(ticket_, took.count());
+    environment_.operations.completeOnLoop(*this, Status::ok());
   }
   if (!status.isOk()) environment_.fail(status);
 }

@@ -12,6 +12,7 @@
 
 #include "gossamer/links.h"
 #include "tests/support/calls.h"
+#include "tests/support/quick.h"
 #include "tests/support/thread_ranks.h"
 
 namespace goss::test {
@@ -185,6 +186,128 @@ TEST(Destroy, InsideAGroupFailsTheGroup) {
     EXPECT_EQ(goss_group_end(), GOSS_ERR_ABORTED);
     EXPECT_EQ(in, 5) << "the other operations of the group complete";
     EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Destroy, ByAnotherThreadFailsTheGroupThatIsOpen) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_comm_t brief = nullptr;
+    EXPECT_OK(goss_comm_dup(comm, &brief));
+    int32_t in[2] = {};
+    const int32_t out = 5;
+    EXPECT_OK(goss_group_begin());
+    EXPECT_OK(goss_recv(brief, &in[0], 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr));
+    EXPECT_OK(goss_send(comm, &out, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr));
+    EXPECT_OK(goss_recv(comm, &in[1], 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr));
+    std::thread([&] { EXPECT_OK(goss_comm_destroy(brief)); }).join();
+    EXPECT_EQ(goss_group_end(), GOSS_ERR_ABORTED);
+    EXPECT_THAT(goss_last_error(), HasSubstr("destroyed"));
+    EXPECT_EQ(in[1], 5) << "the other operations of the group complete";
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Destroy, EndsTheEndOfAGroupOfAnotherThread) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_comm_t brief = nullptr;
+    EXPECT_OK(goss_comm_dup(comm, &brief));
+    std::atomic<pid_t> thread{0};
+    std::thread blocked([&] {
+      int32_t values[64] = {};
+      EXPECT_OK(goss_group_begin());
+      for (int32_t& value : values) {
+        EXPECT_OK(goss_recv(brief, &value, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr));
+      }
+      thread = ::gettid();
+      EXPECT_EQ(goss_group_end(), GOSS_ERR_ABORTED);
+    });
+    waitUntilAsleep(thread);
+    EXPECT_OK(goss_comm_destroy(brief));
+    blocked.join();
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Destroy, EndsASendrecvOfAnotherThread) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_comm_t brief = nullptr;
+    EXPECT_OK(goss_comm_dup(comm, &brief));
+    std::atomic<pid_t> thread{0};
+    std::thread blocked([&] {
+      int32_t value = 0;
+      thread = ::gettid();
+      EXPECT_EQ(goss_sendrecv(brief, &value, 1, rank, &value, 1, 1 - rank, GOSS_INT32, 0, nullptr, nullptr),
+                GOSS_ERR_ABORTED);
+    });
+    waitUntilAsleep(thread);
+    EXPECT_OK(goss_comm_destroy(brief));
+    blocked.join();
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Destroy, OfOneWorldEndsItsPartOfAWaitForRequestsOfTwo) {
+  goss_comm_t comms[2] = {};
+  for (goss_comm_t& comm : comms) {
+    goss_config config;
+    EXPECT_OK(goss_config_init(&config));
+    config.rank = 0;
+    config.ranks = 1;
+    ASSERT_OK(goss_comm_create(&config, &comm));
+  }
+  int32_t values[2] = {};
+  goss_request_t requests[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_OK(goss_recv(comms[i], &values[i], 1, GOSS_INT32, 0, 0, nullptr, &requests[i]));
+  }
+  std::atomic<pid_t> thread{0};
+  std::thread blocked([&] {
+    thread = ::gettid();
+    EXPECT_EQ(goss_wait_all(requests, 2), GOSS_ERR_ABORTED);
+    EXPECT_THAT(requests, ::testing::Each(nullptr));
+    EXPECT_EQ(values[0], 7);
+  });
+  waitUntilAsleep(thread);
+  EXPECT_OK(goss_comm_destroy(comms[1])) << "it does not wait for the other world's message";
+  const int32_t seven = 7;
+  EXPECT_OK(goss_send(comms[0], &seven, 1, GOSS_INT32, 0, 0, nullptr, nullptr));
+  blocked.join();
+  EXPECT_OK(goss_comm_destroy(comms[0]));
+}
+
+// AddressSanitizer finds whether the call uses the communicator after its last message has come.
+TEST(Destroy, JustAsTheFirstCallOfAnotherThreadCompletes) {
+  std::atomic<int> waiting{0}; // The rounds in which rank 0's thread has begun to wait.
+  runRanks(2, [&](goss_comm_t comm, int rank) {
+    std::vector<int32_t> values(1 << 14, 1);
+    for (int round = 1; round <= fullOr(30, 10); ++round) {
+      goss_comm_t brief = nullptr;
+      EXPECT_OK(goss_comm_dup(comm, &brief));
+      const auto reduce = [&](const goss_options* options) {
+        return goss_all_reduce(brief, values.data(), values.data(), values.size(), GOSS_INT32, GOSS_MAX, options,
+                               nullptr);
+      };
+      if (rank == 0) {
+        std::atomic<pid_t> thread{0};
+        std::thread blocked([&] {
+          thread = ::gettid();
+          const goss_status status = reduce(nullptr);
+          EXPECT_TRUE(status == GOSS_SUCCESS || status == GOSS_ERR_ABORTED) << status;
+        });
+        waitUntilAsleep(thread);
+        waiting = round;
+        std::this_thread::sleep_for(std::chrono::microseconds(10 * round));
+        EXPECT_OK(goss_comm_destroy(brief));
+        blocked.join();
+      } else {
+        while (waiting < round)
+          std::this_thread::sleep_for(milliseconds(1));
+        goss_options options = GOSS_OPTIONS_INIT;
+        options.timeout_ms = 100; // Rank 0 may have destroyed its communicator before it sent all.
+        (void)reduce(&options);
+        EXPECT_OK(goss_comm_destroy(brief));
+      }
+    }
   });
 }
 

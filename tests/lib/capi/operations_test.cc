@@ -1,4 +1,5 @@
 // The C ABI's calls, one behaviour each; tests/matrix has every combination.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -128,6 +129,21 @@ TEST(Operations, ReceiveTellsTheActualLengthAndTruncationFailsAlone) {
       EXPECT_EQ(goss_recv(comm, data.data(), 9, GOSS_INT32, 0, 6, nullptr, nullptr), GOSS_ERR_TRUNCATED);
     }
     EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Operations, SendrecvReturnsNoPersistentRequest) {
+  runRanks(1, [](goss_comm_t comm, int rank) {
+    const int32_t out = 5;
+    int32_t in = 0;
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.flags = GOSS_PERSISTENT;
+    EXPECT_EQ(goss_sendrecv(comm, &out, 1, rank, &in, 1, rank, GOSS_INT32, 0, &options, nullptr),
+              GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), ::testing::HasSubstr("GOSS_PERSISTENT"));
+    options.flags = 0;
+    EXPECT_OK(goss_sendrecv(comm, &out, 1, rank, &in, 1, rank, GOSS_INT32, 0, &options, nullptr));
+    EXPECT_EQ(in, 5);
   });
 }
 

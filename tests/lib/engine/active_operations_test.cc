@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <new>
 
 #include "engine/engine.h"
 #include "engine/operation_table.h"
@@ -127,6 +128,19 @@ TEST_F(ActiveOperationsTest, ArePolledOnceInARoundInWhichSomeComplete) {
   EXPECT_THAT(pollAll(), ElementsAre("a", "b", "c", "d"));
   b_.then = [&] { complete(d_); }; // One that is behind.
   EXPECT_THAT(pollAll(), ElementsAre("b"));
+}
+
+TEST_F(ActiveOperationsTest, TellTheirHostThatTheyRanOutOfMemory) {
+  const auto run_out = [] { throw std::bad_alloc(); };
+  a_.at_start = run_out;
+  start({&a_, &b_, &c_});
+  EXPECT_THAT(host_.log, ElementsAre("a: out of memory"));
+  b_.then = run_out;
+  active_.markDirty(b_);
+  EXPECT_THAT(advanceAll(), ElementsAre("b", "b: out of memory"));
+  active_.keepPolling(b_);
+  active_.keepPolling(c_);
+  EXPECT_THAT(pollAll(), ElementsAre("b", "b: out of memory", "c"));
 }
 
 TEST_F(ActiveOperationsTest, TellTheirHostOfDeadlinesAndElseOfProbes) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 
 #include "engine/operation_table.h"
@@ -62,6 +63,16 @@ TEST_F(EngineTest, ABusyDriverLetsThoseGoWhoseLimitIsPast) {
   EXPECT_GE(returned_, limit_);
   lock.unlock();
   waiter.join();
+}
+
+TEST_F(EngineTest, AnExceptionEndsTheRoleOfTheDriver) {
+  Engine::Lock lock = engine_.enter();
+  int looks = 0;
+  const auto throws = [&]() -> bool { return ++looks > 1 ? throw std::bad_alloc() : false; };
+  EXPECT_THROW(engine_.driveUntil(lock, throws), std::bad_alloc);
+  looks = 0;
+  EXPECT_TRUE(engine_.driveUntil(
+      lock, [&] { return ++looks > 5; }, steady_clock::now() + kTooLong));
 }
 
 TEST_F(EngineTest, ThoseWithTimeLeftTellTheirLimitsOnceMore) {

@@ -15,6 +15,7 @@ using Names = std::vector<std::string>;
 class LoggingHost final : public OperationHost {
  public:
   void expired(Operation& operation) override { log.push_back("expired " + operation.describe()); }
+  void failed(Operation&, const Status& status) override { log.push_back(status.text()); }
   void probeDue(Operation& operation, TimePoint) override { log.push_back("probe " + operation.describe()); }
   void startUnposted(Operation& operation) override {
     log.push_back("start " + operation.describe());
@@ -30,7 +31,9 @@ class LoggingOperation final : public Operation {
   LoggingOperation(LoggingHost& host, std::string name) : Operation(host), host_(host), name_(std::move(name)) {
     timeout_ms = 1'000'000;
   }
-  void startOnLoop() override {}
+  void startOnLoop() override {
+    if (at_start) at_start();
+  }
   void advanceOnLoop() override {
     host_.log.push_back(name_);
     if (then) then();
@@ -44,6 +47,7 @@ class LoggingOperation final : public Operation {
   [[nodiscard]] std::string describe() const override { return name_; }
   [[nodiscard]] std::vector<int> waitingForRanks() const override { return {}; }
 
+  std::function<void()> at_start;
   std::function<void()> then; ///< Called when the operation is advanced or polled.
   bool found = false;         ///< What pollOnLoop() returns.
 
