@@ -279,6 +279,7 @@ class Trial {
     int source;
     int destination;
     std::uint32_t fragment;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 mistakes the comparisons that the compiler makes
     auto operator<=>(const Key&) const = default;
   };
 

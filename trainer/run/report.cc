@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -42,7 +43,7 @@ std::string grouped(double value) {
 } // namespace
 
 std::string formatDuration(double seconds) {
-  const auto total = static_cast<unsigned long long>(seconds + 0.5);
+  const auto total = static_cast<unsigned long long>(std::llround(seconds));
   if (total >= 3600) return fmt::format("{}h{:02}m", total / 3600, total / 60 % 60);
   if (total >= 60) return fmt::format("{}m{:02}s", total / 60, total % 60);
   return fmt::format("{}s", total);

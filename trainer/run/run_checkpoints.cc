@@ -137,7 +137,7 @@ void RunCheckpoints::write(std::string name, std::vector<std::string> names, Che
   phase_ = is_alone ? Phase::committing : Phase::writing;
   const auto shared_index = std::make_shared<const CheckpointIndex>(std::move(index));
   commit_ = [this, name, shared_index] { store_->commit(name, *shared_index); };
-  writer_.start([this, name, names = std::move(names), shared_index,
+  writer_.start([this, name = std::move(name), names = std::move(names), shared_index,
                  tensors = holdings_.share_of(group_.rank()).tensors, own = std::move(own),
                  commit = is_alone ? commit_ : nullptr] {
     store_->writePart(name, *shared_index, tensors, own, names);

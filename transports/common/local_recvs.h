@@ -54,11 +54,11 @@ class LocalRecvs {
     return true;
   }
   [[nodiscard]] bool hasWork() const { return !met_.empty() || matcher_.hasReleased(); }
-  /// Removes messages for which `isTakenBack` (const Source&) holds, as if they had never been sent.
+  /// Removes messages for which `is_taken_back` (const Source&) holds, as if they had never been sent.
   template <typename IsTakenBack>
-  void withdrawIf(const IsTakenBack& isTakenBack) {
+  void withdrawIf(const IsTakenBack& is_taken_back) {
     std::erase_if(waiting_, [&](const auto& entry) {
-      if (!isTakenBack(entry.second)) return false;
+      if (!is_taken_back(entry.second)) return false;
       arrivals_.withdraw(*arrivals_.find(entry.first));
       return true;
     });

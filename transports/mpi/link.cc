@@ -48,7 +48,7 @@ bool Link::hasWork() const {
 }
 
 Status Link::end() {
-  const Status why = departed() ? peerDepartedError(peer()) : why_;
+  Status why = departed() ? peerDepartedError(peer()) : why_;
   if (opened_ && !dead_) outbox_.end(departed() ? FrameHeader::Kind::goodbye : FrameHeader::Kind::broken);
   death_fd_.reset();
   matcher_.fail(why);

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE
+#define _GNU_SOURCE // NOLINT(bugprone-reserved-identifier): the C library reads it
 #include "tests/bindings/nccl/support.h"
 
 #include <math.h>

@@ -133,13 +133,13 @@ void runDeviceRanks(const DeviceSetup& setup,
   EXPECT_EQ(complaints(), complaints_before) << "What the driver forbids was done; standard error says what.";
 }
 
-void failAndExpectAllToNameIt(int job, const std::function<goss_options(DeviceRank& device)>& optionsOf) {
+void failAndExpectAllToNameIt(int job, const std::function<goss_options(DeviceRank& device)>& options_of) {
   DeviceSetup setup{"tcp", 3};
   setup.machine.other_rank = 1;
   setup.machine.other_behaviour.fail_at = job;
   runDeviceRanks(setup, [&](goss_comm_t comm, int rank, DeviceRank& device) {
     auto* memory = device.memory(kBytes);
-    const goss_options options = optionsOf(device);
+    const goss_options options = options_of(device);
     goss_status status = GOSS_SUCCESS;
     for (int i = 0; i < 40 && status == GOSS_SUCCESS; ++i)
       status = goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr);

@@ -56,9 +56,9 @@ class DeviceRank {
 goss_options onStream(DeviceRank& device, const char* algorithm = nullptr);
 /// Waits until the communicator has failed; returns with what, and why.
 std::pair<goss_status, std::string> failureOf(goss_comm_t comm);
-/// Lets the `job`-th job of rank 1's device fail while three ranks reduce vectors as `optionsOf` says of each, and
+/// Lets the `job`-th job of rank 1's device fail while three ranks reduce vectors as `options_of` says of each, and
 /// expects that all ranks name it.
-void failAndExpectAllToNameIt(int job, const std::function<goss_options(DeviceRank& device)>& optionsOf);
+void failAndExpectAllToNameIt(int job, const std::function<goss_options(DeviceRank& device)>& options_of);
 
 struct DeviceSetup {
   std::string transport;

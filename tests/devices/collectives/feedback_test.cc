@@ -51,7 +51,7 @@ std::string stateOf(goss_comm_t comm) {
   void* bytes = nullptr;
   std::size_t size = 0;
   EXPECT_OK(goss_codec_state_export(comm, &bytes, &size));
-  const std::string state(static_cast<const char*>(bytes), size);
+  std::string state(static_cast<const char*>(bytes), size);
   goss_free(bytes);
   return state;
 }

@@ -26,8 +26,8 @@ class CachedCall : public ::testing::TestWithParam<std::tuple<const char*, std::
 
 /// Input and output of one call.
 struct Vectors {
-  explicit Vectors(std::int32_t value) : input(input_size(), value), output(input_size(), 0) {}
-  static std::size_t input_size() { return std::get<1>(CachedCall::GetParam()); }
+  explicit Vectors(std::int32_t value) : input(inputSize(), value), output(inputSize(), 0) {}
+  static std::size_t inputSize() { return std::get<1>(CachedCall::GetParam()); }
   std::vector<std::int32_t> input;
   std::vector<std::int32_t> output;
 

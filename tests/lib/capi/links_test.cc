@@ -16,7 +16,7 @@ namespace {
 std::string measure(goss_comm_t comm) {
   char* text = nullptr;
   EXPECT_OK(goss_comm_measure_links(comm, nullptr, &text));
-  const std::string links = text != nullptr ? text : "";
+  std::string links = text != nullptr ? text : "";
   goss_free(text);
   return links;
 }

@@ -87,7 +87,7 @@ class Rules {
       if (!got_.emplace(std::pair(receive.source, receive.serial), i).second) return "a message came twice";
     }
     for (std::size_t i = 0; i < receives_.size(); ++i) {
-      if (const std::string wrong = orderOf(i); !wrong.empty()) return wrong;
+      if (std::string wrong = orderOf(i); !wrong.empty()) return wrong;
     }
     return hasCircle() ? "no order of meetings explains what was received" : "";
   }

@@ -174,16 +174,16 @@ TEST(Neighbors, ExplicitWeightsNarrowTypesAndPersistentRequests) {
   });
 }
 
-/// Vectors of `values` that all ranks mix by `neighborhoodOf(rank)` with a codec.
+/// Vectors of `values` that all ranks mix by `neighborhood_of(rank)` with a codec.
 std::vector<std::vector<float>> mixed(const std::vector<std::vector<float>>& values, const char* codec,
-                                      const std::function<goss_neighborhood(int)>& neighborhoodOf) {
+                                      const std::function<goss_neighborhood(int)>& neighborhood_of) {
   std::vector<std::vector<float>> results = values;
   runRanks(static_cast<int>(values.size()), [&](goss_comm_t comm, int rank) {
     std::vector<float>& mine = results[static_cast<std::size_t>(rank)];
     goss_options options = GOSS_OPTIONS_INIT;
     options.codec = codec;
     options.tensor = 7;
-    const goss_neighborhood neighborhood = neighborhoodOf(rank);
+    const goss_neighborhood neighborhood = neighborhood_of(rank);
     EXPECT_OK(goss_neighbor_all_reduce(comm, mine.data(), mine.data(), mine.size(), GOSS_FLOAT32, &neighborhood,
                                        &options, nullptr));
   });

@@ -42,7 +42,7 @@ TEST(Remaining, OfTwoThatLostEachOtherOneStays) {
 TEST(Remaining, WhoHasLeftGoes) { EXPECT_THAT(remainingRanks(viewOf({{2, 2}}, 3), 3), ElementsAre(0, 1)); }
 
 TEST(Quorum, MoreThanHalfGoOnOrAllWhoAreLeft) {
-  const auto quorum = [](std::vector<int> agreed, std::vector<int> ended, int size) {
+  const auto quorum = [](const std::vector<int>& agreed, const std::vector<int>& ended, int size) {
     std::vector<bool> here(static_cast<std::size_t>(size), false);
     std::vector<bool> gone = here;
     for (const int rank : agreed)
@@ -116,7 +116,7 @@ class Town {
       channels_.emplace_back(static_cast<std::size_t>(size));
       noticed_.emplace_back(static_cast<std::size_t>(size), false);
     }
-    broken_.resize(static_cast<std::size_t>(size * size), false);
+    broken_.resize(static_cast<std::size_t>(size) * static_cast<std::size_t>(size), false);
     cut_ = closed_ = broken_;
     destroyed_.resize(static_cast<std::size_t>(size), false);
     untold_ = destroyed_;

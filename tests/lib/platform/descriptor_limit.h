@@ -17,7 +17,7 @@ class DescriptorLimit {
     EXPECT_GE(next, 0);
     ::close(next);
     rlimit low = before_;
-    low.rlim_cur = static_cast<rlim_t>(next + free);
+    low.rlim_cur = static_cast<rlim_t>(next) + static_cast<rlim_t>(free);
     EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
   }
   ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
