@@ -56,12 +56,13 @@ Result<Device*> CudaProvider::open(int ordinal) {
   return static_cast<Device*>(device.get());
 }
 
-Result<Device*> CudaProvider::current() {
+Result<Device*> CudaProvider::current() { return open(currentOrdinal()); }
+
+int CudaProvider::currentOrdinal() const {
   CUcontext context = nullptr;
   CUdevice device = 0;
-  if (driver_.ctxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return open(0);
-  if (driver_.ctxGetDevice(&device) != CUDA_SUCCESS) return open(0);
-  return open(device);
+  if (driver_.ctxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return 0;
+  return driver_.ctxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
 }
 
 } // namespace goss::devices::cuda

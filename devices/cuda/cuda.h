@@ -26,8 +26,11 @@ class CudaProvider final : public DeviceProvider {
   Result<MemoryInfo> classify(const void* pointer) override;
   Result<Device*> open(int ordinal) override;
   Result<Device*> current() override;
+  std::string currentIdentity() override { return CudaDevice::identityOf(driver_, currentOrdinal()); }
 
  private:
+  [[nodiscard]] int currentOrdinal() const;
+
   const Driver& driver_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<CudaDevice>> devices_; ///< By ordinal; null until it is opened.

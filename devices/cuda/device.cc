@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "devices/cuda/codec.h"
@@ -30,6 +31,34 @@ class DeviceMemory final : public DeviceBlock {
   const CUdeviceptr memory_;
   const std::size_t bytes_;
 };
+
+/// Memory that another process has allocated.
+class ImportedMemory final : public DeviceBlock {
+ public:
+  ImportedMemory(const Context& context, CUdeviceptr memory, std::size_t bytes)
+      : context_(context), memory_(memory), bytes_(bytes) {}
+  ~ImportedMemory() override {
+    const InContext inside(context_);
+    context_.driver().ipcCloseMemHandle(memory_);
+  }
+  [[nodiscard]] std::byte* data() const override { return reinterpret_cast<std::byte*>(memory_); }
+  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
+
+ private:
+  const Context& context_;
+  const CUdeviceptr memory_;
+  const std::size_t bytes_;
+};
+
+/// The status of a call on memory of processes: what the driver refuses is no failure of the device.
+Status ofSharing(const Context& context, CUresult error, const char* call) {
+  const bool refuses = error == CUDA_ERROR_INVALID_VALUE || error == CUDA_ERROR_INVALID_CONTEXT ||
+                       error == CUDA_ERROR_INVALID_HANDLE || error == CUDA_ERROR_OUT_OF_MEMORY ||
+                       error == CUDA_ERROR_NOT_PERMITTED || error == CUDA_ERROR_NOT_SUPPORTED;
+  if (!refuses) return context.statusOf(error, call);
+  return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: processes do not share the memory: {}: {}",
+                                                         context.name(), call, context.driver().textOf(error)));
+}
 
 /// The process's own pages, registered with the device: other processes read memory of cuMemHostAlloc by no call of the
 /// kernel's.
@@ -155,6 +184,38 @@ Result<std::unique_ptr<DeviceBlock>> CudaDevice::allocate(MemoryKind kind, std::
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          fmt::format("{}: allocates pinned and device memory, of a byte or more", context_.name()));
   return kind == MemoryKind::pinned ? allocatePinned(context_, bytes) : allocateDevice(context_, bytes);
+}
+
+std::string CudaDevice::identityOf(const Driver& driver, int ordinal) {
+  CUdevice device = 0;
+  CUuuid uuid{};
+  if (driver.deviceGetUuid == nullptr || driver.deviceGet(&device, ordinal) != CUDA_SUCCESS ||
+      driver.deviceGetUuid(&uuid, device) != CUDA_SUCCESS)
+    return {};
+  return {uuid.bytes, sizeof uuid.bytes};
+}
+
+Result<MemoryHandle> CudaDevice::exportMemory(const void* base) {
+  MemoryHandle exported{};
+  CUipcMemHandle handle{};
+  static_assert(sizeof handle == sizeof exported);
+  if (context_.driver().ipcGetMemHandle == nullptr || context_.driver().ipcCloseMemHandle == nullptr)
+    return ofSharing(context_, CUDA_ERROR_NOT_SUPPORTED, "cuIpcGetMemHandle");
+  const InContext inside(context_);
+  const CUresult error = context_.driver().ipcGetMemHandle(&handle, reinterpret_cast<CUdeviceptr>(base));
+  if (error != CUDA_SUCCESS) return ofSharing(context_, error, "cuIpcGetMemHandle");
+  std::memcpy(exported.data(), &handle, sizeof handle);
+  return exported;
+}
+
+Result<std::unique_ptr<DeviceBlock>> CudaDevice::importMemory(const MemoryHandle& handle, std::size_t bytes) {
+  CUipcMemHandle imported{};
+  std::memcpy(&imported, handle.data(), sizeof imported);
+  CUdeviceptr memory = 0;
+  const InContext inside(context_);
+  const CUresult error = context_.driver().ipcOpenMemHandle(&memory, imported, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  if (error != CUDA_SUCCESS) return ofSharing(context_, error, "cuIpcOpenMemHandle");
+  return std::unique_ptr<DeviceBlock>(std::make_unique<ImportedMemory>(context_, memory, bytes));
 }
 
 Status CudaDevice::checkStream(CUstream stream) const {

@@ -15,12 +15,17 @@ class CudaDevice final : public Device {
  public:
   static Result<std::unique_ptr<CudaDevice>> open(const Driver& driver, int ordinal);
   CudaDevice(const Driver& driver, int ordinal, CUcontext handle, std::string name)
-      : context_(driver, handle, std::move(name)), ordinal_(ordinal) {}
+      : context_(driver, handle, std::move(name)), ordinal_(ordinal), identity_(identityOf(driver, ordinal)) {}
+  /// As Device::identity(), of a device that need not be open.
+  static std::string identityOf(const Driver& driver, int ordinal);
 
   [[nodiscard]] std::string name() const override { return context_.name(); }
   [[nodiscard]] const Context& context() const { return context_; }
   [[nodiscard]] int ordinal() const override { return ordinal_; }
+  [[nodiscard]] std::string identity() const override { return identity_; }
   Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind kind, std::size_t bytes) override;
+  Result<MemoryHandle> exportMemory(const void* base) override;
+  Result<std::unique_ptr<DeviceBlock>> importMemory(const MemoryHandle& handle, std::size_t bytes) override;
   Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;
   Result<std::unique_ptr<DeviceEvent>> event() override;
   Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) override;
@@ -35,6 +40,7 @@ class CudaDevice final : public Device {
 
   const Context context_;
   const int ordinal_;
+  const std::string identity_;
   const GateKernels* gates_ = nullptr; ///< Null: streams have memory operations, or `flags_` says what is missing.
   Status flags_;
 };

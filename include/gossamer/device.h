@@ -14,6 +14,7 @@
 #ifndef GOSSAMER_DEVICE_H_
 #define GOSSAMER_DEVICE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,6 +42,9 @@ struct MemoryInfo {
   const std::byte* base = nullptr; ///< Start of the allocation; null for host memory.
   std::size_t bytes = 0;           ///< Size of the allocation; 0 for host memory.
 };
+
+/// Names an allocation of device memory for other processes of the host; another one after the memory was freed.
+using MemoryHandle = std::array<std::byte, 64>;
 
 /// Copies between pinned and device memory in any direction; the two ranges do not overlap.
 struct CopyJob {
@@ -161,11 +165,21 @@ class Device {
   /// For texts: "cuda device 0 (NVIDIA H100)".
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual int ordinal() const = 0;
+  /// As DeviceProvider::currentIdentity(), of this device.
+  [[nodiscard]] virtual std::string identity() const = 0;
 
   /// Allocates pinned or device memory, touched by nobody. Pinned memory is ordinary memory of the process that is
   /// registered with the device, so that transports read and write it as any other. Errors: GOSS_ERR_RESOURCE when
   /// there is not enough; the device's.
   virtual Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind kind, std::size_t bytes) = 0;
+
+  /// A handle by which other processes open the allocation that begins at `base`. Errors: GOSS_ERR_UNSUPPORTED where
+  /// its memory cannot be shared with processes, as that of pools; the device's.
+  virtual Result<MemoryHandle> exportMemory(const void* base) = 0;
+  /// Maps memory of this device that another process exported, `bytes` bytes, which lives until the block is destroyed;
+  /// the other process frees it in vain before. Does not wait for streams. Errors: GOSS_ERR_UNSUPPORTED where it cannot
+  /// be mapped, and says why; the device's.
+  virtual Result<std::unique_ptr<DeviceBlock>> importMemory(const MemoryHandle& handle, std::size_t bytes) = 0;
 
   /// A new queue; or, where `stream` is not null, one that enqueues on the caller's stream, which must outlive it. A
   /// null pointer is no stream here: the legacy default stream of CUDA has the handle 1, that of each thread 2.
@@ -196,6 +210,9 @@ class DeviceProvider {
   virtual Result<Device*> open(int ordinal) = 0;
   /// The calling thread's current device, or the first one.
   virtual Result<Device*> current() = 0;
+  /// What tells the device that current() means from others, alike in all processes of the host: at most 16 bytes.
+  /// Empty: it cannot be told. Makes no context on any device.
+  virtual std::string currentIdentity() = 0;
 };
 
 /// What a shared object libgossamer_NAME.so exports under kDevicePlugSymbol; it and the library that loads it must come
@@ -210,7 +227,7 @@ struct DevicePlug {
 
 inline constexpr const char* kDevicePlugSymbol = "goss_device_plug";
 /// Changes whenever the device seam or a type in it does.
-inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 6";
+inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 7";
 
 } // namespace goss
 

@@ -1,5 +1,4 @@
-/// An optional part of the transport seam: memory of one rank that other ranks of its process read at its own
-/// addresses.
+/// An optional part of the transport seam: memory of one rank that other ranks of its process, or of its host, read.
 #ifndef GOSSAMER_LENDING_H_
 #define GOSSAMER_LENDING_H_
 
@@ -8,21 +7,25 @@
 namespace goss {
 
 /// What a rank lends it may take back at any time, such as when its call has failed: a peer reads only what it has
-/// borrowed, and the owner keeps the memory until the last reader has given it back. A loan is a name for memory whose
-/// addresses the ranks tell each other in messages.
+/// borrowed, and the owner keeps the memory until the last reader has given it back. A process that is stopped
+/// gives nothing back; when it goes on, tryGiveBack() tells it that what it has read may have changed meanwhile. A loan
+/// is a name, whose lowest 24 bits are zero, for memory whose places the ranks tell each other in messages.
 ///
 /// One thread at a time uses it, as it does its transport; it lives as long as the transport.
 class Lending {
  public:
   virtual ~Lending() = default;
-  /// From now on peers may borrow `loan`, which is not lent yet.
-  virtual void lend(Tag loan) = 0;
-  /// From now on nobody may borrow `loan`. True: nobody has borrowed it, and it is over, as is one that was never lent.
-  /// False: peers still read; call again.
+  /// Whether the ranks are threads of one process, and read memory at its owner's addresses.
+  [[nodiscard]] virtual bool isInProcess() const = 0;
+  /// From now on peers may borrow `loan`, which is not lent yet. False: too many loans are open already.
+  virtual bool tryLend(Tag loan) = 0;
+  /// From now on nobody may borrow `loan`. True: nobody that is left has borrowed it, and it is over, as is one that
+  /// was never lent. False: peers still read; call again.
   virtual bool tryTakeBack(Tag loan) = 0;
   /// Whether `peer` lends `loan`: then this rank may read that memory until it calls giveBack().
   virtual bool tryBorrow(int peer, Tag loan) = 0;
-  virtual void giveBack(int peer, Tag loan) = 0;
+  /// This rank has read. False: `peer` has taken the loan back before that, or is lost.
+  virtual bool tryGiveBack(int peer, Tag loan) = 0;
 };
 
 } // namespace goss

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "devices/block_pool.h"
+#include "devices/peer_memory.h"
 #include "gossamer/device.h"
 
 namespace goss {
@@ -21,6 +22,7 @@ class DeviceStation {
       : device(of),
         pinned(of, MemoryKind::pinned),
         memory(of, MemoryKind::device),
+        peers(of, [this] { return gates.use_count() == 1; }),
         in(std::move(into_host)),
         out(std::move(out_of_host)),
         computes(reduces) {}
@@ -32,6 +34,8 @@ class DeviceStation {
   Device& device;
   BlockPool pinned;
   BlockPool memory;
+  const std::shared_ptr<const int> gates = std::make_shared<const int>(0); ///< Each StreamGate holds it, too.
+  PeerMemory peers;
   /// Copies from the device, what is encoded there, and what ranks that share the device do there alone.
   const std::unique_ptr<DeviceQueue> in;
   const std::unique_ptr<DeviceQueue> out; ///< Copies to the device, and what is only decoded there.

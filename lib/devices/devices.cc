@@ -69,6 +69,12 @@ void Devices::prepareCodec(int ordinal, const std::string& spec) {
   if (const Result<DeviceStation*> opened = station(ordinal); opened.isOk()) (void)opened.value()->codec(spec);
 }
 
+void Devices::forgetOnLoop(int rank) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [ordinal, station] : stations_)
+    station.peers.forget(rank);
+}
+
 void Devices::holdOnLoop(std::shared_ptr<StreamGate> gate, std::uint32_t context) {
   held_.push_back({std::move(gate), context, Clock::now() + hold_, false});
 }

@@ -41,12 +41,15 @@ class Devices {
   /// Makes the device's codec of a spec, if it has one: calls do so before they take the engine's lock, because to load
   /// kernels may wait for streams that the engine lets go on.
   void prepareCodec(int ordinal, const std::string& spec);
-  /// All ranks may have device buffers, and some are threads of one process: they may share devices, which then reduce
-  /// for them. Before the first station().
+  /// Ranks may share devices, which then reduce for them. Before the first station().
   void compute() { computes_ = true; }
   [[nodiscard]] bool computes() const { return computes_; }
   /// The calling thread's current device.
   Result<Device*> current() { return provider_->current(); }
+  /// As DeviceProvider::currentIdentity(); empty where there are no devices.
+  [[nodiscard]] std::string currentIdentity() { return present() ? provider_->currentIdentity() : std::string(); }
+  /// Nothing that `rank`, which is lost, has allocated is wanted any more.
+  void forgetOnLoop(int rank) GOSS_ON_LOOP;
 
   /// The call of `gate`, of communicator `context`, has failed: its stream stays closed until release(), or for
   /// Config::device_hold_ms.

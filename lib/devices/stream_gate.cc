@@ -21,6 +21,7 @@ Result<std::shared_ptr<StreamGate>> StreamGate::make(DeviceStation& station, voi
   Result<std::unique_ptr<DeviceQueue>> queue = station.device.queue(stream);
   if (!queue.isOk()) return queue.status();
   gate->queue_ = queue.take();
+  gate->token_ = station.gates;
   gate->fragments_ = shape.fragments;
   gate->gates_ = shape.gates;
   Result<std::unique_ptr<DeviceEvent>> end = station.device.event();

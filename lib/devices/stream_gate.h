@@ -83,6 +83,7 @@ class StreamGate {
   bool openWithNan();
   Status enqueuePhase(const Work& work, std::uint32_t fragment, std::uint32_t phase);
 
+  std::shared_ptr<const int> token_; ///< DeviceStation::gates.
   std::unique_ptr<DeviceQueue> queue_;
   std::unique_ptr<DeviceEvent> end_;
   std::uint32_t fragments_ = 0;

@@ -16,7 +16,7 @@ namespace goss {
 /// What it refers to must outlive it.
 struct RunEnvironment : OperationEnvironment {
   BoardChannel* const boards;      ///< Null where the ranks share no boards.
-  Lending* const lending;          ///< Null where the ranks are not threads of one process, or one has no devices.
+  Lending* const lending;          ///< Null where the ranks share no GPU (World::lendingAmong()).
   ReferenceStore& references;      ///< What error feedback and codecs keep.
   DeviceFeedback& device_feedback; ///< What of it lies in memory of GPUs.
   FailurePropagator& propagator;

@@ -14,14 +14,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Scratch memory of fragments lies as that of an allocation.
+constexpr std::size_t kAlignment = 256;
+
 /// Staging takes a vector over the bus twice, at some 25 GB/s: 20 us of this many bytes, which is about what the
 /// messages take by which ranks share. An estimate: no GPU was there to measure it.
 constexpr std::uint64_t kMinBytes = 256 << 10;
 
 /// As waitForCopy(): peers' devices need milliseconds.
-constexpr std::chrono::seconds kLongestRead(10);
+constexpr std::chrono::milliseconds kLongestRead(10000);
+/// A process that is stopped gives nothing back, and who waits for it misses a deadline. Memory that another process
+/// has mapped stays, and so what its device reads later is harmless: Lending::tryGiveBack() tells it.
+constexpr std::chrono::milliseconds kLongestReadElsewhere(100);
 
-/// Every rank sends its number to every other.
+/// Every rank sends its offer to every other.
 std::shared_ptr<const Schedule> meetingOf(const Group& group) {
   const auto chunks = static_cast<std::uint32_t>(group.size());
   ScheduleBuilder builder({.collective = Collective::allGather,
@@ -50,13 +56,13 @@ SharedCall::SharedCall(Operation& operation, const RunEnvironment& environment, 
       meeting_dependents_(dependentsOf(*meeting_schedule_)),
       meeting_context_(meetingContext()),
       meeting_(operation, environment, meeting_context_),
-      devices_(static_cast<std::size_t>(environment.group.size())) {
+      memory_(environment.group, environment.lending->isInProcess()) {
   meeting_call_.collective = Collective::allGather;
-  meeting_call_.dtype = GOSS_INT32;
-  meeting_call_.count = 1;
+  meeting_call_.dtype = GOSS_UINT8;
+  meeting_call_.count = SharedOffer::kBytes;
   setUniformShape(meeting_call_, environment.group.size());
-  meeting_context_.input = reinterpret_cast<const std::byte*>(&told_);
-  meeting_context_.output = reinterpret_cast<std::byte*>(devices_.data());
+  meeting_context_.input = told_.data();
+  meeting_context_.output = memory_.told().data();
 }
 
 RunContext SharedCall::meetingContext() const {
@@ -82,20 +88,37 @@ void SharedCall::bind(const Call& call, const Plan& plan, std::uint32_t lanes) {
   meets_ = isFor(call);
   fragments_ = plan.fragments;
   lanes_ = lanes;
+  scratch_bytes_ = 0;
+  for (std::uint32_t fragment = 0; meets_ && fragment < fragments_; ++fragment) {
+    const schedule::Layout layout(*plan.schedule, context_.call->shape, fragment, fragments_);
+    scratch_bytes_ = std::max<std::size_t>(scratch_bytes_, layout.scratchElems() * call.shape.element_bytes);
+  }
+  scratch_bytes_ = (scratch_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 void SharedCall::begin(std::uint64_t sequence) {
-  device_ = told_ = -1;
+  device_ = -1;
   fragments_left_ = 0;
   if (!meets_) return;
   sequence_ = sequence;
   meeting_context_.outcome = {};
-  if (prepare()) {
-    device_ = told_ = context_.call->device.device;
-    loan_ = collectiveTag(environment_.context, sequence, 0, 0);
-    environment_.lending->lend(loan_);
+  have_mapped_ = false;
+  loan_ = collectiveTag(environment_.context, sequence, 0, 0);
+  SharedOffer& offer = memory_.own();
+  if (prepare() && environment_.lending->tryLend(loan_)) {
+    device_ = context_.call->device.device;
+    offer.mapped = memory_.keepMapped();
+  } else {
+    offer.device.clear();
+    scratch_ = {};
   }
-  meeting_.begin(0, sequence, nullptr);
+  meet();
+}
+
+/// Tells the others this rank's offer, and gathers theirs.
+void SharedCall::meet() {
+  memory_.own().encode(told_);
+  meeting_.begin(0, sequence_, nullptr);
 }
 
 /// Whether this rank can share: then it has got what it needs.
@@ -104,29 +127,36 @@ bool SharedCall::prepare() {
   if (!call.device.any() || call.device.ordered || call.staged_input) return false;
   if (!SharedRun::serves(*context_.schedule, call)) return false;
   const Result<DeviceStation*> station = environment_.devices.station(call.device.device);
-  if (!station.isOk() || !station.value()->computes) return false;
+  if (!station.isOk() || !station.value()->computes || !station.value()->peers.succeeds()) return false;
   if (std::exchange(station_, station.value()) != station.value()) runs_.clear();
   while (runs_.size() < lanes_) {
     Result<std::unique_ptr<DeviceEvent>> event = station.value()->device.event();
     if (!event.isOk()) return false;
-    runs_.push_back(std::make_unique<SharedRun>(operation_, environment_, context_, *station.value(), event.take()));
+    runs_.push_back(
+        std::make_unique<SharedRun>(operation_, environment_, context_, memory_, *station.value(), event.take()));
   }
   fragment_of_run_.resize(lanes_);
-  for (std::uint32_t i = 0; i < lanes_; ++i)
-    if (!runs_[i]->prepare(i).isOk()) return false; // There is no memory for scratch.
-  return true;
+  DevicePiece scratch{nullptr, lanes_ * scratch_bytes_};
+  if (scratch.bytes > 0) {
+    Result<BlockPool::Lease> leased = station.value()->memory.lease(scratch.bytes);
+    if (!leased.isOk()) return false;
+    scratch_ = leased.take();
+    scratch.data = scratch_.data();
+  }
+  return memory_.prepare(environment_.devices, *station.value(), call, scratch);
 }
 
 void SharedCall::advance() {
   RunOutcome& outcome = context_.outcome;
   if (!outcome.failure.isOk()) return;
-  if (meeting_.active()) {
+  while (meeting_.active() && outcome.failure.isOk()) {
     const Status status = meeting_.advance();
     if (meeting_context_.outcome.failure.isOk()) meeting_context_.outcome.failure = status;
     outcome.disagrees = meeting_context_.outcome.disagrees;
     outcome.theirs = meeting_context_.outcome.theirs;
     outcome.failure = meeting_context_.outcome.failure;
-    if (outcome.failure.isOk() && !meeting_.active()) decide();
+    if (meeting_.active()) break;
+    if (outcome.failure.isOk()) decide(); // Which may begin another meeting.
   }
   for (std::uint32_t i = 0; fragments_left_ > 0 && i < lanes_; ++i) {
     SharedRun& run = *runs_[i];
@@ -140,9 +170,10 @@ void SharedCall::advance() {
 }
 
 void SharedCall::decide() {
-  const auto isHere = [this](std::int32_t device) { return device == device_; };
   if (device_ < 0) return;
-  if (!std::all_of(devices_.begin(), devices_.end(), isHere)) {
+  const bool share = memory_.isOnOneDevice();
+  if (share && !have_mapped_ && !mapAll()) return meet();
+  if (!share || (have_mapped_ && !memory_.areMapped())) {
     end();
     device_ = -1;
     return;
@@ -152,18 +183,25 @@ void SharedCall::decide() {
     beginRun(i, i);
 }
 
+/// All ranks offer memory of one device: this one maps it. False: the ranks must meet again to know that all could.
+bool SharedCall::mapAll() {
+  const bool all_have = environment_.lending->isInProcess() || memory_.areMapped();
+  const bool has = memory_.map(*station_);
+  if (all_have) return true; // And this rank kept it since.
+  have_mapped_ = true;
+  memory_.own().mapped = has ? memory_.hash() : 0;
+  return false;
+}
+
 void SharedCall::beginRun(std::uint32_t lane, std::uint32_t fragment) {
   fragment_of_run_[lane] = fragment;
-  if (Status status = runs_[lane]->prepare(fragment); !status.isOk())
-    context_.outcome.failure = ofDevice(status, environment_.group, *context_.signature);
-  else
-    runs_[lane]->begin(sequence_, loan_);
+  runs_[lane]->begin(fragment, scratch_.data() + lane * scratch_bytes_, sequence_, loan_);
 }
 
 /// Ends the loan. No rank reads it any more: its readers have answered, or it had none.
 void SharedCall::end() {
-  for (const auto& run : runs_)
-    run->release();
+  scratch_ = {};
+  memory_.release();
   (void)environment_.lending->tryTakeBack(loan_);
 }
 
@@ -183,9 +221,11 @@ void SharedCall::withdraw() {
     run->withdraw(); // First, or two ranks would wait for each other.
   fragments_left_ = 0;
   if (std::exchange(device_, -1) < 0) return;
-  const auto end = Clock::now() + kLongestRead;
+  const auto end = Clock::now() + (environment_.lending->isInProcess() ? kLongestRead : kLongestReadElsewhere);
   while (!environment_.lending->tryTakeBack(loan_) && Clock::now() < end)
     std::this_thread::yield();
+  scratch_ = {};
+  memory_.release();
 }
 
 void SharedCall::appendWaitingFor(std::vector<int>& ranks) const {

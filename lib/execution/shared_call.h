@@ -1,8 +1,9 @@
-/// A call of ranks that are threads of one process: finds out whether the buffers of all lie on one GPU, and runs the
-/// call there if they do. Private to lib/execution.
+/// A call of ranks that may share a GPU: finds out whether the buffers of all lie there, and runs the call there if
+/// they do. Private to lib/execution.
 #ifndef GOSS_LIB_EXECUTION_SHARED_CALL_H_
 #define GOSS_LIB_EXECUTION_SHARED_CALL_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "engine/operation.h"
 #include "execution/run.h"
 #include "execution/run_environment.h"
+#include "execution/shared_memory.h"
 #include "execution/shared_run.h"
 #include "planner/planner.h"
 #include "platform/thread_safety.h"
@@ -18,8 +20,10 @@
 namespace goss {
 
 /// Each rank chooses the memory of its buffers by itself, so the ranks of a call that may share tell each other first
-/// on which device they lie. A rank whose buffers do not, or whose call is a part of a stream, says so and goes on at
-/// once: it knows that the call is staged. The others wait until they know. Under the engine's lock.
+/// where they lie. A rank whose buffers do not, or whose call is a part of a stream, says so and goes on at once: it
+/// knows that the call is staged. The others wait until they know. Ranks of several processes then map each other's
+/// memory, and tell each other whether all have it, unless they said so at first, because it is that of an earlier
+/// call. Under the engine's lock.
 class SharedCall {
  public:
   /// A part of `operation`. The arguments outlive it; `context` is that of the operation's runs. The environment has
@@ -50,7 +54,9 @@ class SharedCall {
  private:
   [[nodiscard]] RunContext meetingContext() const;
   [[nodiscard]] bool prepare() GOSS_ON_LOOP;
+  void meet() GOSS_ON_LOOP;
   void decide() GOSS_ON_LOOP;
+  [[nodiscard]] bool mapAll() GOSS_ON_LOOP;
   void beginRun(std::uint32_t lane, std::uint32_t fragment) GOSS_ON_LOOP;
   void end();
 
@@ -58,22 +64,25 @@ class SharedCall {
   const RunEnvironment& environment_;
   RunContext& context_;
 
-  // How the ranks tell each other: they gather a number of each.
+  // How the ranks tell each other: they gather an offer of each.
   const std::shared_ptr<const Schedule> meeting_schedule_;
   const std::vector<std::vector<std::uint32_t>> meeting_dependents_;
   Call meeting_call_;
   RunContext meeting_context_;
   Run meeting_;
-  std::int32_t told_ = -1;            ///< What this rank tells: its device, -1: none, it cannot share.
-  std::vector<std::int32_t> devices_; ///< What the ranks tell.
+  std::array<std::byte, SharedOffer::kBytes> told_{};
+  bool have_mapped_ = false; ///< The ranks tell each other for the second time.
 
   bool meets_ = false; ///< isFor() the bound call.
   std::uint32_t fragments_ = 0;
   std::uint32_t lanes_ = 0;
   std::uint64_t sequence_ = 0;
   Tag loan_ = 0;
-  std::int32_t device_ = -1;               ///< -1: the call is staged.
-  const DeviceStation* station_ = nullptr; ///< Station of the runs in runs_.
+  std::int32_t device_ = -1;         ///< -1: the call is staged.
+  DeviceStation* station_ = nullptr; ///< Station of the runs in runs_.
+  SharedMemory memory_;
+  std::size_t scratch_bytes_ = 0; ///< Scratch memory of the largest fragment.
+  BlockPool::Lease scratch_;      ///< That of all fragments in flight.
   std::vector<std::unique_ptr<SharedRun>> runs_;
   std::vector<std::uint32_t> fragment_of_run_;
   std::uint32_t fragments_left_ = 0;

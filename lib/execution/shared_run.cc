@@ -30,7 +30,8 @@ class SharedRun::In final : public RecvOperation {
   In(SharedRun& run, std::uint32_t step) : run_(run), step_(step) {}
   Status onMatched(const Envelope& received, std::size_t bytes) override {
     came = bytes;
-    if (received == *run_.context_.envelope && bytes <= capacity && bytes % sizeof(Piece) == 0) return Status::ok();
+    if (received == *run_.context_.envelope && bytes <= capacity && bytes % SharedMemory::kPieceBytes == 0)
+      return Status::ok();
     const Group& group = run_.environment_.group;
     return Status::error(GOSS_ERR_MISMATCH,
                          fmt::format("{}: {} sends what this rank does not expect", run_.context_.signature->describe(),
@@ -51,19 +52,26 @@ class SharedRun::In final : public RecvOperation {
 
 /// What a step that sends or receives exchanges with its peer: addresses one way, the answer the other way.
 struct SharedRun::Message {
-  Message(SharedRun& run, std::uint32_t step, std::size_t most) : out(run, step), in(run, step), pieces(most) {}
+  Message(SharedRun& run, std::uint32_t step, std::size_t most)
+      : out(run, step), in(run, step), pieces(most), wire(most * SharedMemory::kPieceBytes) {}
+  [[nodiscard]] std::span<std::byte, SharedMemory::kPieceBytes> wireOf(std::size_t piece) {
+    return std::span(wire).subspan(piece * SharedMemory::kPieceBytes).first<SharedMemory::kPieceBytes>();
+  }
+
   Out out;
   In in;
-  std::vector<Piece> pieces; ///< Pieces of the sender.
-  iovec memory{};            ///< The array in `pieces`, as a message.
-  bool is_read = false;      ///< The receiver's device has read them.
+  std::vector<DevicePiece> pieces; ///< Pieces of the sender, at this rank's addresses.
+  std::vector<std::byte> wire;     ///< How messages name them.
+  iovec memory{};                  ///< The bytes of `wire`, as a message.
+  bool is_read = false;            ///< The receiver's device has read them.
 };
 
 SharedRun::SharedRun(Operation& operation, const RunEnvironment& environment, const RunContext& context,
-                     DeviceStation& station, std::unique_ptr<DeviceEvent> event)
+                     const SharedMemory& memory, DeviceStation& station, std::unique_ptr<DeviceEvent> event)
     : operation_(operation),
       environment_(environment),
       context_(context),
+      memory_(memory),
       station_(station),
       event_(std::move(event)),
       messages_(context.schedule->steps.size()),
@@ -90,18 +98,10 @@ bool SharedRun::serves(const Schedule& schedule, const Call& call) {
          std::all_of(schedule.steps.begin(), schedule.steps.end(), fits);
 }
 
-Status SharedRun::prepare(std::uint32_t fragment) {
+void SharedRun::begin(std::uint32_t fragment, std::byte* scratch, std::uint64_t sequence, Tag loan) {
   fragment_ = fragment;
   layout_.emplace(schedule(), context_.call->shape, fragment, context_.fragments);
-  const std::size_t bytes = layout_->scratchElems() * context_.call->shape.element_bytes;
-  if (bytes <= scratch_.bytes()) return Status::ok();
-  Result<BlockPool::Lease> leased = station_.memory.lease(bytes);
-  if (!leased.isOk()) return leased.status();
-  scratch_ = leased.take();
-  return Status::ok();
-}
-
-void SharedRun::begin(std::uint64_t sequence, Tag loan) {
+  scratch_ = scratch;
   sequence_ = sequence;
   loan_ = loan;
   active_ = true;
@@ -154,8 +154,8 @@ void SharedRun::withdraw() {
     if (std::exchange(message->in.posted, false)) transport->cancel(message->in);
   }
   if (!batch_.empty()) waitForCopy(*event_);
-  giveBack();
-  batch_.clear();
+  for (const std::uint32_t index : std::exchange(batch_, {}))
+    (void)tryGiveBack(index);
 }
 
 void SharedRun::appendWaitingFor(std::vector<int>& ranks) const {
@@ -168,11 +168,11 @@ void SharedRun::appendWaitingFor(std::vector<int>& ranks) const {
 
 // ---- Steps ---------------------------------------------------------------------------------------------------------
 
-SharedRun::Piece SharedRun::placeOf(Slot slot) const {
+DevicePiece SharedRun::placeOf(Slot slot) const {
   const schedule::Extent extent = layout_->extentOf(slot);
   const Call& call = *context_.call;
   const std::size_t element = call.shape.element_bytes;
-  auto* base = scratch_.data();
+  auto* base = scratch_;
   if (slot.space == Space::input) base = static_cast<std::byte*>(const_cast<void*>(call.input)); // Only read.
   if (slot.space == Space::output) base = static_cast<std::byte*>(call.output);
   const std::size_t bytes = extent.count_elems * element;
@@ -208,10 +208,11 @@ Status SharedRun::post(std::uint32_t index) {
   if (Status status = environment_.mesh.linkStatus(message.out.peer); !status.isOk()) {
     if (step.kind == StepKind::send || status.scope() != ErrorScope::peer) return status;
   }
-  message.memory = {message.pieces.data(), message.pieces.size() * sizeof(Piece)};
+  message.memory = {message.wire.data(), message.wire.size()};
   if (step.kind == StepKind::send) {
     const std::span<const Slot> slots = schedule().slotsOf(step.targets);
-    std::transform(slots.begin(), slots.end(), message.pieces.begin(), [this](Slot slot) { return placeOf(slot); });
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      memory_.write(slots[i].space, placeOf(slots[i]), message.wireOf(i));
     environment_.operations.counters().wire_bytes_sent += bytesOf(step.targets);
   }
   postIn(index);
@@ -261,7 +262,7 @@ void SharedRun::settle(std::uint32_t index) {
   if (message.in.posted || message.out.posted) return;
   if (stepAt(index).kind == StepKind::send || message.is_read) {
     stepDone(index);
-  } else if (Status status = checkPieces(index); status.isOk()) {
+  } else if (Status status = readPieces(index); status.isOk()) {
     jobs_.push_back(index);
   } else if (failure_.isOk()) {
     failure_ = status;
@@ -280,11 +281,8 @@ void SharedRun::stepDone(std::uint32_t index) {
 Status SharedRun::startBatch() {
   batch_.clear();
   for (const std::uint32_t index : std::exchange(jobs_, {})) {
-    if (messages_[index] != nullptr) {
-      const int lender = messages_[index]->in.peer;
-      if (!environment_.lending->tryBorrow(lender, loan_)) continue;
-      lenders_.push_back(lender);
-    }
+    const Message* message = messages_[index].get();
+    if (message != nullptr && !environment_.lending->tryBorrow(message->in.peer, loan_)) continue;
     batch_.push_back(index);
   }
   Status status;
@@ -296,32 +294,34 @@ Status SharedRun::startBatch() {
 }
 
 void SharedRun::endBatch() {
-  giveBack();
   for (const std::uint32_t index : std::exchange(batch_, {})) {
     if (messages_[index] == nullptr) {
       stepDone(index);
       continue;
     }
+    if (!tryGiveBack(index)) continue; // The sender's call has failed.
     messages_[index]->is_read = true;
     environment_.operations.counters().wire_bytes_received += bytesOf(stepAt(index).targets);
     postOut(index);
   }
 }
 
-void SharedRun::giveBack() {
-  for (const int lender : std::exchange(lenders_, {}))
-    environment_.lending->giveBack(lender, loan_);
+/// A step of the batch reads no more. False: what it has read may be anything.
+bool SharedRun::tryGiveBack(std::uint32_t index) {
+  return messages_[index] == nullptr || environment_.lending->tryGiveBack(messages_[index]->in.peer, loan_);
 }
 
-/// Whether what the peer sends is as long as this rank expects.
-Status SharedRun::checkPieces(std::uint32_t index) const {
-  const Message& message = *messages_[index];
+/// What the peer sends; it must be as long as this rank expects.
+Status SharedRun::readPieces(std::uint32_t index) {
+  Message& message = *messages_[index];
   const std::size_t element = context_.call->shape.element_bytes;
   std::size_t bytes = 0;
   bool whole = message.in.came == message.memory.iov_len;
-  for (const Piece& piece : message.pieces) {
-    bytes += piece.bytes;
-    whole = whole && piece.bytes % element == 0;
+  for (std::size_t i = 0; i < message.pieces.size() && whole; ++i) {
+    const std::optional<DevicePiece> piece = memory_.read(stepAt(index).peer, message.wireOf(i));
+    whole = piece.has_value() && piece->bytes % element == 0;
+    message.pieces[i] = piece.value_or(DevicePiece());
+    bytes += message.pieces[i].bytes;
   }
   const std::size_t expected = bytesOf(stepAt(index).targets);
   if (whole && bytes == expected) return Status::ok();
@@ -347,13 +347,13 @@ Status SharedRun::enqueueReceived(DeviceQueue& queue, std::uint32_t index) {
   auto piece = messages_[index]->pieces.begin();
   std::size_t used = 0; // Bytes of it.
   for (std::uint32_t i = 0; i < step.targets.count; ++i) {
-    const Piece target = placeOf(schedule().slotsOf(step.targets)[i]);
+    const DevicePiece target = placeOf(schedule().slotsOf(step.targets)[i]);
     for (std::size_t at = 0; at < target.bytes;) {
       const std::size_t bytes = std::min(target.bytes - at, piece->bytes - used);
       std::byte* from = piece->data + used;
       if (!reduces && bytes > 0) copies_.push_back({target.data + at, from, bytes});
       if (reduces && bytes > 0) {
-        const Piece source = placeOf(schedule().slotsOf(step.sources)[i]);
+        const DevicePiece source = placeOf(schedule().slotsOf(step.sources)[i]);
         const ReduceJob job{call.dtype,       call.op, target.data + at,
                             source.data + at, from,    bytes / call.shape.element_bytes};
         if (Status status = queue.reduce(job); !status.isOk()) return status;
@@ -374,13 +374,13 @@ Status SharedRun::enqueueLocal(DeviceQueue& queue, const Step& step) {
   const std::span<const Slot> targets = schedule().slotsOf(step.targets);
   const std::span<const Slot> sources = schedule().slotsOf(step.sources);
   if (step.kind == StepKind::reduce) {
-    const Piece target = placeOf(targets[0]);
+    const DevicePiece target = placeOf(targets[0]);
     return queue.reduce(
         {call.dtype, call.op, target.data, placeOf(sources[0]).data, placeOf(sources[1]).data, target.bytes / element});
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    const Piece target = placeOf(targets[i]);
-    const Piece source = placeOf(sources[i]);
+    const DevicePiece target = placeOf(targets[i]);
+    const DevicePiece source = placeOf(sources[i]);
     if (target.bytes == 0) continue;
     if (step.kind == StepKind::finish && call.op == GOSS_AVG) {
       const AverageJob job{call.dtype, target.data, source.data, target.bytes / element, environment_.group.size()};

@@ -1,5 +1,4 @@
-/// One fragment of a call of ranks that are threads of one process and whose buffers all lie on one GPU. Private to
-/// lib/execution.
+/// One fragment of a call of ranks whose buffers all lie on one GPU. Private to lib/execution.
 #ifndef GOSS_LIB_EXECUTION_SHARED_RUN_H_
 #define GOSS_LIB_EXECUTION_SHARED_RUN_H_
 
@@ -13,6 +12,7 @@
 #include "engine/operation.h"
 #include "execution/run.h"
 #include "execution/run_environment.h"
+#include "execution/shared_memory.h"
 #include "gossamer/lending.h"
 #include "platform/thread_safety.h"
 #include "schedule/layout.h"
@@ -25,12 +25,12 @@ namespace goss {
 /// sends the addresses with ordinal 2k, and the answer has ordinal 2k + 1.
 ///
 /// A rank that reads borrows the sender's loan meanwhile: where that has been taken back, the sender's call has failed,
-/// and this one waits for the news. Under the engine's lock.
+/// and this one, which makes nothing of what it has read, waits for the news. Under the engine's lock.
 class SharedRun {
  public:
   /// A part of `operation`, which is advanced when a step is done. The arguments outlive the run.
-  SharedRun(Operation& operation, const RunEnvironment& environment, const RunContext& context, DeviceStation& station,
-            std::unique_ptr<DeviceEvent> event);
+  SharedRun(Operation& operation, const RunEnvironment& environment, const RunContext& context,
+            const SharedMemory& memory, DeviceStation& station, std::unique_ptr<DeviceEvent> event);
   ~SharedRun();
   SharedRun(const SharedRun&) = delete;
   SharedRun& operator=(const SharedRun&) = delete;
@@ -38,10 +38,9 @@ class SharedRun {
   /// Whether a rank can run its schedule so: all its slots have memory on the device.
   static bool serves(const Schedule& schedule, const Call& call);
 
-  /// Lays the fragment out and gets device memory for its scratch slots. Errors: as BlockPool::lease().
-  Status prepare(std::uint32_t fragment);
-  /// The fragment was prepared. `loan`: of this operation, on all ranks.
-  void begin(std::uint64_t sequence, Tag loan) GOSS_ON_LOOP;
+  /// `scratch`: device memory for the fragment's scratch slots, which SharedMemory knows. `loan`: of this operation, on
+  /// all ranks.
+  void begin(std::uint32_t fragment, std::byte* scratch, std::uint64_t sequence, Tag loan) GOSS_ON_LOOP;
   /// Does what can be done. Errors: the device's; a message that cannot be posted, or makes no sense.
   Status advance() GOSS_ON_LOOP;
   /// From begin() until advance() has seen the end of the last step.
@@ -52,23 +51,15 @@ class SharedRun {
   [[nodiscard]] bool hasCome() const;
   /// Returns when this rank's device reads nothing any more.
   void withdraw() GOSS_ON_LOOP;
-  /// Gives scratch memory back.
-  void release() { scratch_ = {}; }
   void appendWaitingFor(std::vector<int>& ranks) const;
 
  private:
   class Out;
   class In;
   struct Message;
-  /// Bytes on the device, as messages name them. They do not leave the process.
-  struct Piece {
-    std::byte* data = nullptr;
-    std::size_t bytes = 0;
-  };
-
   [[nodiscard]] const Schedule& schedule() const { return *context_.schedule; }
   [[nodiscard]] const Step& stepAt(std::uint32_t index) const { return schedule().steps[index]; }
-  [[nodiscard]] Piece placeOf(Slot slot) const;
+  [[nodiscard]] DevicePiece placeOf(Slot slot) const;
   [[nodiscard]] std::size_t bytesOf(PoolRange slots) const;
   [[nodiscard]] Tag tagOf(const Step& step, bool answers) const;
   Status runStep(std::uint32_t index) GOSS_ON_LOOP;
@@ -78,10 +69,10 @@ class SharedRun {
   void ended(std::uint32_t index, const Status& status) GOSS_ON_LOOP;
   void settle(std::uint32_t index);
   void stepDone(std::uint32_t index);
-  Status checkPieces(std::uint32_t index) const;
+  Status readPieces(std::uint32_t index);
   Status startBatch() GOSS_ON_LOOP;
   void endBatch() GOSS_ON_LOOP;
-  void giveBack() GOSS_ON_LOOP;
+  bool tryGiveBack(std::uint32_t index) GOSS_ON_LOOP;
   Status enqueue(DeviceQueue& queue, std::uint32_t index);
   Status enqueueReceived(DeviceQueue& queue, std::uint32_t index);
   Status enqueueLocal(DeviceQueue& queue, const Step& step);
@@ -89,20 +80,20 @@ class SharedRun {
   Operation& operation_;
   const RunEnvironment& environment_;
   const RunContext& context_;
+  const SharedMemory& memory_;
   DeviceStation& station_;
   const std::unique_ptr<DeviceEvent> event_; ///< Behind the batch.
   std::uint32_t fragment_ = 0;
   std::uint64_t sequence_ = 0;
   Tag loan_ = 0;
   std::optional<schedule::Layout> layout_;
-  BlockPool::Lease scratch_;
+  std::byte* scratch_ = nullptr;
   std::vector<std::unique_ptr<Message>> messages_; ///< By step; null where it has no peer.
   std::vector<std::uint32_t> missing_;             ///< By step: dependencies that are not done.
   std::vector<std::uint32_t> ready_;
   std::size_t ready_head_ = 0;
   std::vector<std::uint32_t> jobs_;  ///< Steps for the device.
-  std::vector<std::uint32_t> batch_; ///< Steps on it.
-  std::vector<int> lenders_;         ///< World ranks from which the batch reads, once for each step.
+  std::vector<std::uint32_t> batch_; ///< Steps on it. Those that receive have borrowed the loan.
   std::vector<CopyJob> copies_;      ///< Scratch of enqueue().
   std::size_t steps_left_ = 0;
   bool active_ = false;

@@ -201,12 +201,12 @@ std::vector<int> Mesh::peersNotReady() const {
 }
 
 Lending* Mesh::lendingAmong(const std::vector<int>& ranks) const {
-  // Where this rank can read all others' memory, all are in one process, and so each of them can.
   Lending* lending = nullptr;
   for (const int rank : ranks) {
     if (rank == self_) continue;
-    lending = transport(rank)->lending();
-    if (lending == nullptr) return nullptr;
+    Lending* const of_rank = transport(rank)->lending();
+    if (of_rank == nullptr || (lending != nullptr && of_rank != lending)) return nullptr;
+    lending = of_rank;
   }
   return lending;
 }

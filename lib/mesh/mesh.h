@@ -85,8 +85,8 @@ class Mesh final : public TransportListener {
   [[nodiscard]] Transport* transport(int peer) const { return by_peer_[static_cast<std::size_t>(peer)]; }
   /// ShortMessages of the transport to `peer`; nullptr for this rank itself and where the transport has none.
   [[nodiscard]] ShortMessages* shortMessages(int peer) const { return short_[static_cast<std::size_t>(peer)]; }
-  /// The interface by which `ranks`, threads of one process, read each other's memory; null where two of them cannot,
-  /// or this rank is the only one. All of them answer alike.
+  /// The interface by which this rank and `ranks` read each other's memory; null where it and one of them cannot, or
+  /// there is no other.
   [[nodiscard]] Lending* lendingAmong(const std::vector<int>& ranks) const;
   /// Why nothing can be sent to `peer` any more: it is lost or has departed. Ok while the link works.
   [[nodiscard]] Status linkStatus(int peer) const GOSS_ON_LOOP;

@@ -20,6 +20,7 @@ std::string LinkReport::encode() const {
   base::WireWriter writer;
   writer.text(std::string_view(trouble).substr(0, kMaxTroubleBytes));
   writer.integer(static_cast<std::uint8_t>(measuring)).integer(static_cast<std::uint8_t>(has_devices));
+  writer.text(std::string_view(device).substr(0, kMaxDeviceBytes));
   writer.integer(static_cast<std::uint32_t>(round_trips.size()));
   for (const auto& [peer, seconds] : round_trips) {
     const double microseconds =
@@ -38,6 +39,7 @@ std::optional<LinkReport> LinkReport::decode(std::string_view bytes, int ranks) 
   if (measuring > static_cast<std::uint8_t>(Measuring::trials) || has_devices > 1) return std::nullopt;
   report.measuring = static_cast<Measuring>(measuring);
   report.has_devices = has_devices == 1;
+  report.device = reader.text(kMaxDeviceBytes);
   const auto count = reader.integer<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && reader.ok(); ++i) {
     const auto peer = reader.integer<std::uint32_t>();

@@ -16,10 +16,13 @@ enum class Measuring : std::uint8_t { nothing = 0, links = 1, trials = 2 };
 struct LinkReport {
   /// In worlds of more ranks nobody reports round trips: rank 0 hands every rank the reports of all.
   static constexpr int kMaxRanks = 1024;
+  static constexpr std::size_t kMaxDeviceBytes = 16;
 
   std::string trouble; ///< Why this rank could not connect; empty: it could.
   Measuring measuring = Measuring::nothing;
   bool has_devices = false; ///< There may be device buffers on this rank.
+  /// The GPU that is current on this rank (Devices::currentIdentity()); empty: there is none, or it cannot be told.
+  std::string device;
   /// Ranks and the round trips to them in seconds, with a resolution of a microsecond, where RoundTrips::add() wants
   /// them.
   std::vector<std::pair<int, double>> round_trips;

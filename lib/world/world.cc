@@ -163,8 +163,8 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   if (Status status = world->connect(launch); !status.isOk()) return status;
   World* self = world.get();
   assumeAlone();
-  for (int peer = 0; world->all_have_devices_ && peer < launch.ranks; ++peer) // Any two may become a communicator.
-    if (world->mesh_->lendingAmong({peer}) != nullptr) world->devices_->compute();
+  for (int peer = 0; peer < launch.ranks; ++peer) // Any two may become a communicator.
+    if (world->lendingAmong({launch.rank, peer}) != nullptr) world->devices_->compute();
   world->mesh_->setPeerLostHandler([self](int peer, const Status& status, PeerLoss how) GOSS_ON_LOOP {
     self->lost_.push_back({peer, status, how});
   });
@@ -266,6 +266,7 @@ LinkReport World::reportOf(const Status& linked) const {
   if (may_measure && config_.measure == "links") report.measuring = Measuring::links;
   if (may_measure && config_.measure == "trials" && !devices_->present()) report.measuring = Measuring::trials;
   report.has_devices = devices_->present();
+  report.device = devices_->currentIdentity();
   // The lower rank of a pair reports its link. Among very many ranks the reports would be too long.
   if (!linked.isOk() || size() > LinkReport::kMaxRanks) return report;
   for (int peer = rank() + 1; peer < size(); ++peer) {
@@ -279,7 +280,7 @@ LinkReport World::reportOf(const Status& linked) const {
 
 Status World::learn(const std::vector<std::string>& reports) {
   round_trips_ = RoundTrips(cards_);
-  all_have_devices_ = true;
+  device_of_rank_.clear();
   bool all_try = true;
   bool all_measure = true;
   for (int rank = 0; rank < size(); ++rank) {
@@ -300,8 +301,8 @@ Status World::learn(const std::vector<std::string>& reports) {
                              rank));
     all_try = all_try && report->measuring == Measuring::trials;
     all_measure = all_measure && report->measuring == Measuring::links;
-    all_have_devices_ = all_have_devices_ && report->has_devices;
     any_has_devices_ = any_has_devices_ || report->has_devices;
+    device_of_rank_.push_back(report->device);
     for (const auto& [peer, seconds] : report->round_trips)
       round_trips_.add(rank, peer, seconds);
   }
@@ -437,6 +438,21 @@ void World::unregisterOnLoop(std::uint32_t context, ClosedCommunicator closed) {
   closed_contexts_.emplace(context, std::move(closed));
 }
 
+Lending* World::lendingAmong(const std::vector<int>& ranks) const {
+  std::set<std::string_view> processes;
+  for (const int rank : ranks) {
+    if (device_of_rank_.empty()) return nullptr;
+    const std::string& device = device_of_rank_[static_cast<std::size_t>(rank)];
+    if (device.empty() || device != device_of_rank_[static_cast<std::size_t>(ranks.front())]) return nullptr;
+    processes.insert(cards_[static_cast<std::size_t>(rank)].process);
+  }
+  // Unmapping memory of other processes may wait for streams, of which a rank beside this one may have closed some.
+  const auto live = std::count_if(cards_.begin(), cards_.end(),
+                                  [&](const PeerCard& card) { return processes.contains(card.process); });
+  const bool alone = processes.size() == ranks.size() && static_cast<std::size_t>(live) == ranks.size();
+  return alone || processes.size() == 1 ? mesh_->lendingAmong(ranks) : nullptr;
+}
+
 bool World::isHere(int rank) const {
   return cards_[static_cast<std::size_t>(rank)].host == cards_[static_cast<std::size_t>(this->rank())].host;
 }
@@ -458,6 +474,7 @@ bool World::afterProgressOnLoop() {
     lost_.pop_front();
     // Links between hosts are made at the start, so that the ranks of other hosts notice this themselves.
     const bool is_here = isHere(loss.peer);
+    devices_->forgetOnLoop(loss.peer);
     if (is_here) control_->noteLossOnLoop(loss.peer, loss.how);
     if (loss.how == PeerLoss::absent && told_ended_.contains(loss.peer)) loss.how = PeerLoss::ended;
     if (loss.how == PeerLoss::absent) absent_.emplace(loss.peer, loss.status);

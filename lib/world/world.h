@@ -79,6 +79,10 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
   [[nodiscard]] CodecRegistry& codecs() { return codecs_; }
   [[nodiscard]] Devices& devices() { return *devices_; }
+  /// The interface by which `ranks` (world ranks, this one among them) may read each other's device memory: when the
+  /// world was made the same GPU was current on all of them, and they are threads of one process, or each is its
+  /// process's only rank, on this host. Null where they may not. All of them answer alike.
+  [[nodiscard]] Lending* lendingAmong(const std::vector<int>& ranks) const;
 
   /// From now on the progress thread drives the operations that callers start, whether or not a caller waits.
   void driveUnattended();
@@ -133,8 +137,8 @@ class World : public std::enable_shared_from_this<World> {
   ProcessorShare processors_;                  ///< The processors of this host; its ranks agree on them.
   RoundTrips round_trips_;                     ///< Equal on all ranks.
   Measuring measuring_ = Measuring::nothing;   ///< What all ranks do.
-  bool all_have_devices_ = false;              ///< Every rank's report says so.
   bool any_has_devices_ = false;               ///< A rank's report says so.
+  std::vector<std::string> device_of_rank_;    ///< LinkReport::device of each; empty in a world of one rank.
   std::optional<schedule::Links> given_links_; ///< The contents of GOSS_LINKS.
   Tuning tuning_ = Tuning::builtIn();          ///< The contents of GOSS_TUNING.
   ListenerRelay relay_;

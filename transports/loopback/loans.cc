@@ -25,9 +25,11 @@ bool Loans::tryBorrow(Tag loan) {
   return true;
 }
 
-void Loans::giveBack(Tag loan) {
+bool Loans::tryGiveBack(Tag loan) {
   const std::lock_guard lock(mutex_);
-  --loans_.at(loan).readers; // It cannot be over while somebody reads.
+  Loan& read = loans_.at(loan); // It cannot be over while somebody reads.
+  --read.readers;
+  return read.is_open;
 }
 
 } // namespace goss::transports::loopback

@@ -15,7 +15,7 @@ class Loans {
   void lend(Tag loan);
   bool tryTakeBack(Tag loan);
   bool tryBorrow(Tag loan);
-  void giveBack(Tag loan);
+  bool tryGiveBack(Tag loan);
 
  private:
   struct Loan {

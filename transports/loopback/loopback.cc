@@ -166,7 +166,10 @@ void LoopbackTransport::cancel(RecvOperation& operation) {
   peer(operation.peer).matcher.cancel(operation);
 }
 
-void LoopbackTransport::lend(Tag loan) { endpoint_->loans().lend(loan); }
+bool LoopbackTransport::tryLend(Tag loan) {
+  endpoint_->loans().lend(loan);
+  return true;
+}
 
 bool LoopbackTransport::tryTakeBack(Tag loan) { return endpoint_->loans().tryTakeBack(loan); }
 
@@ -175,7 +178,7 @@ bool LoopbackTransport::tryBorrow(int rank, Tag loan) {
   return endpoint != nullptr && endpoint->loans().tryBorrow(loan);
 }
 
-void LoopbackTransport::giveBack(int rank, Tag loan) { peer(rank).endpoint->loans().giveBack(loan); }
+bool LoopbackTransport::tryGiveBack(int rank, Tag loan) { return peer(rank).endpoint->loans().tryGiveBack(loan); }
 
 bool LoopbackTransport::progress() {
   bool any = deferred_.drain();

@@ -50,10 +50,11 @@ class LoopbackTransport final : public Transport, private Lending {
  private:
   struct Peer;
 
-  void lend(Tag loan) override;
+  [[nodiscard]] bool isInProcess() const override { return true; }
+  bool tryLend(Tag loan) override;
   bool tryTakeBack(Tag loan) override;
   bool tryBorrow(int peer, Tag loan) override;
-  void giveBack(int peer, Tag loan) override;
+  bool tryGiveBack(int peer, Tag loan) override;
 
   /// Makes all peers at the first call: where all are reached in other ways, none is needed.
   Peer& peer(int rank) {

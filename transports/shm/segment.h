@@ -34,6 +34,9 @@ struct alignas(64) DirectSlot {
   std::atomic<DirectState> state;
 };
 
+/// Loans of one side that may be open at a time.
+inline constexpr std::size_t kLoans = 64;
+
 /// The state that one side publishes.
 struct SideControl {
   alignas(128) std::atomic<std::uint32_t> sleeping;
@@ -48,6 +51,8 @@ struct SideControl {
       oversubscribed;
   std::atomic<std::uint64_t> room;              ///< Credit for messages in parts, in bytes.
   alignas(128) DirectSlot direct[kDirectSlots]; ///< Messages that this side sends.
+  /// What this side lends (loan_desk.h). 0: nothing.
+  alignas(128) std::atomic<std::uint64_t> loans[kLoans];
 };
 
 /// The first page of a segment. New segments are all zero, which is the valid initial state.

@@ -212,6 +212,7 @@ Status ShmTransport::attach(int rank, shm::Segment segment, platform::UniqueFd s
   to.process = shm::watchProcess(socket.get());
   int fd = socket.get();
   to.peer.attach(std::move(segment), std::move(socket));
+  loans_.attach(rank, to.peer.segment().mySide(), to.peer.segment().theirSide());
   Status added = poller_->add(fd, true, false, kSocketTokens + static_cast<std::uint64_t>(rank));
   if (!added.isOk() || !to.process.valid()) return added;
   return poller_->add(to.process.get(), true, false, kProcessTokens + static_cast<std::uint64_t>(rank));
@@ -385,6 +386,7 @@ void ShmTransport::losePeer(int rank) {
   const PeerLoss how = from.peer.end().loss(from.process.get());
   if (from.process.valid()) poller_->remove(from.process.get());
   from.process.reset();
+  loans_.forget(rank);
   from.peer.fail();
   context_.listener->onPeerLost(rank, from.error, how);
 }

@@ -15,6 +15,7 @@
 #include "platform/listening_socket.h"
 #include "platform/poller.h"
 #include "transports/common/deferred.h"
+#include "transports/shm/loan_desk.h"
 #include "transports/shm/regions.h"
 #include "transports/shm/rendezvous.h"
 
@@ -56,6 +57,7 @@ class ShmTransport final : public Transport, private ShortMessages, private Shar
   [[nodiscard]] Board* board() override;
   [[nodiscard]] ShortMessages* shortMessages() override { return this; }
   [[nodiscard]] SharedRegions* sharedRegions() override { return this; }
+  [[nodiscard]] Lending* lending() override { return &loans_; }
 
  private:
   struct PeerEntry;
@@ -95,6 +97,7 @@ class ShmTransport final : public Transport, private ShortMessages, private Shar
   std::vector<platform::UniqueFd> callers_;           ///< In the order of their calls; no hello has come from them yet.
   Deferred deferred_;
   shm::Lending lending_;
+  shm::LoanDesk loans_;
   /// Whether this process has joined platform/fence.h, so that peers' writes need no fences of their own.
   const bool fences_;
   std::vector<std::unique_ptr<PeerEntry>> entries_; ///< By rank; empty before one is needed.

@@ -37,6 +37,7 @@ void findContexts(Finder& find, Driver& driver) {
   find(driver.deviceGet, "cuDeviceGet");
   find(driver.deviceGetName, "cuDeviceGetName");
   find(driver.deviceGetAttribute, "cuDeviceGetAttribute");
+  find.mayLack(driver.deviceGetUuid, "cuDeviceGetUuid_v2");
   find(driver.primaryCtxRetain, "cuDevicePrimaryCtxRetain");
   find(driver.ctxGetCurrent, "cuCtxGetCurrent");
   find(driver.ctxPushCurrent, "cuCtxPushCurrent_v2");
@@ -50,6 +51,9 @@ void findContexts(Finder& find, Driver& driver) {
   find(driver.memHostUnregister, "cuMemHostUnregister");
   find(driver.memHostGetDevicePointer, "cuMemHostGetDevicePointer_v2");
   find(driver.pointerGetAttributes, "cuPointerGetAttributes");
+  find.mayLack(driver.ipcGetMemHandle, "cuIpcGetMemHandle");
+  find.mayLack(driver.ipcOpenMemHandle, "cuIpcOpenMemHandle_v2");
+  find.mayLack(driver.ipcCloseMemHandle, "cuIpcCloseMemHandle");
 }
 
 void findStreams(Finder& find, Driver& driver) {

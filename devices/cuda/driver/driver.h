@@ -22,6 +22,7 @@ struct Driver {
   decltype(&cuDeviceGet) deviceGet;
   decltype(&cuDeviceGetName) deviceGetName;
   decltype(&cuDeviceGetAttribute) deviceGetAttribute;
+  decltype(&cuDeviceGetUuid_v2) deviceGetUuid; ///< May be null, before CUDA 11.4.
   decltype(&cuDevicePrimaryCtxRetain) primaryCtxRetain;
   decltype(&cuCtxGetCurrent) ctxGetCurrent;
   decltype(&cuCtxPushCurrent_v2) ctxPushCurrent;
@@ -35,6 +36,9 @@ struct Driver {
   decltype(&cuMemHostUnregister) memHostUnregister;
   decltype(&cuMemHostGetDevicePointer_v2) memHostGetDevicePointer;
   decltype(&cuPointerGetAttributes) pointerGetAttributes;
+  decltype(&cuIpcGetMemHandle) ipcGetMemHandle; ///< May be null, as the next two.
+  decltype(&cuIpcOpenMemHandle_v2) ipcOpenMemHandle;
+  decltype(&cuIpcCloseMemHandle) ipcCloseMemHandle;
   decltype(&cuMemcpyAsync) memcpyAsync;
   decltype(&cuStreamWriteValue32_v2) streamWriteValue32; ///< May be null.
   decltype(&cuStreamWaitValue32_v2) streamWaitValue32;   ///< May be null.

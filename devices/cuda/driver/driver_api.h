@@ -130,6 +130,7 @@ CUresult cuGetProcAddress_v2(const char* name, void** function, int version, uin
 // ---- Memory ----
 CUresult cuMemAlloc_v2(CUdeviceptr* memory, size_t bytes);
 CUresult cuMemFree_v2(CUdeviceptr memory);
+CUresult cuMemAllocAsync(CUdeviceptr* memory, size_t bytes, CUstream stream);
 CUresult cuMemAllocManaged(CUdeviceptr* memory, size_t bytes, unsigned flags);
 CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned flags);
 CUresult cuMemFreeHost(void* memory);

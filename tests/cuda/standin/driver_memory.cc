@@ -1,7 +1,6 @@
 // The driver's functions that make, free and describe memory.
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstring>
 
 #include "tests/cuda/standin/memory.h"
@@ -17,6 +16,7 @@ namespace {
 struct Shared {
   std::int64_t pid;
   std::int64_t fd;
+  std::uint64_t id;
   std::uint64_t bytes;
 };
 static_assert(sizeof(Shared) <= sizeof(CUipcMemHandle));
@@ -33,10 +33,10 @@ CUresult release(std::uintptr_t address, Kind kind) {
   return memory().release(address, kind) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult allocate(Kind kind, std::size_t bytes, std::uintptr_t& address) {
+CUresult allocate(Kind kind, std::size_t bytes, std::uintptr_t& address, bool exportable = true) {
   if (const CUresult error = standin::enterOutsideCaptures(); error != CUDA_SUCCESS) return error;
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  address = memory().allocate(kind, bytes, standin::currentDevice());
+  address = memory().allocate(kind, bytes, standin::currentDevice(), exportable);
   return address != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -45,6 +45,14 @@ CUresult allocate(Kind kind, std::size_t bytes, std::uintptr_t& address) {
 CUresult cuMemAlloc_v2(CUdeviceptr* out, size_t bytes) {
   std::uintptr_t address = 0;
   const CUresult result = allocate(Kind::device, bytes, address);
+  if (result == CUDA_SUCCESS) *out = address;
+  return result;
+}
+
+// Memory of pools; it is there at once, and ordered by no stream.
+CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream /*stream*/) {
+  std::uintptr_t address = 0;
+  const CUresult result = allocate(Kind::device, bytes, address, false);
   if (result == CUDA_SUCCESS) *out = address;
   return result;
 }
@@ -157,9 +165,10 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
   const auto range = memory().find(address);
-  if (!range || range->kind != Kind::device || range->imported) return CUDA_ERROR_INVALID_VALUE;
+  if (standin::settings().ipc == 0) return CUDA_ERROR_NOT_SUPPORTED;
+  if (!range || range->kind != Kind::device || range->imported || !range->exportable) return CUDA_ERROR_INVALID_VALUE;
   std::memset(handle, 0, sizeof *handle);
-  const Shared shared{::getpid(), range->fd, range->bytes};
+  const Shared shared{::getpid(), range->fd, range->id, range->bytes};
   std::memcpy(handle, &shared, sizeof shared);
   return CUDA_SUCCESS;
 }
@@ -169,12 +178,17 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* out, CUipcMemHandle handle, unsigned
   Shared shared{};
   std::memcpy(&shared, &handle, sizeof shared);
   if (shared.pid == ::getpid()) return CUDA_ERROR_INVALID_CONTEXT; // a process opens no handle of its own
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%ld/fd/%ld", static_cast<long>(shared.pid), static_cast<long>(shared.fd));
-  const std::uintptr_t address = memory().import(path, shared.bytes, standin::currentDevice());
+  if (standin::settings().ipc == 2) return CUDA_ERROR_NOT_PERMITTED;
+  standin::countOpened();
+  const std::uintptr_t address =
+      memory().import(shared.pid, shared.fd, shared.id, shared.bytes, standin::currentDevice());
   if (address == 0) return CUDA_ERROR_INVALID_VALUE;
   *out = address;
   return CUDA_SUCCESS;
 }
 
-CUresult cuIpcCloseMemHandle(CUdeviceptr address) { return release(address, Kind::device); }
+CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
+  if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
+  standin::synchronize(standin::currentDevice());
+  return memory().close(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "tests/cuda/standin/settings.h"
 
@@ -16,19 +17,35 @@ constexpr std::size_t kPage = 4096;
 
 std::size_t pages(std::size_t bytes) { return std::max(kPage, (bytes + kPage - 1) / kPage * kPage); }
 
-/// Maps `fd` twice: for the caller without any access, for the stand-in with all.
-bool mapTwice(Range& range) {
-  void* alias = ::mmap(nullptr, range.mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, range.fd, 0);
+/// Maps `fd` twice: for the caller without any access, at `place` if that is not 0, for the stand-in with all, and its
+/// Life behind.
+bool mapTwice(Range& range, std::uintptr_t place = 0) {
+  void* alias = ::mmap(nullptr, range.mapped_bytes + kPage, PROT_READ | PROT_WRITE, MAP_SHARED, range.fd, 0);
   if (alias == MAP_FAILED) return false;
-  void* base = ::mmap(nullptr, range.mapped_bytes, PROT_NONE, MAP_SHARED, range.fd, 0);
+  void* base = ::mmap(reinterpret_cast<void*>(place), range.mapped_bytes, PROT_NONE,
+                      MAP_SHARED | (place != 0 ? MAP_FIXED : 0), range.fd, 0);
   if (base == MAP_FAILED) {
-    ::munmap(alias, range.mapped_bytes);
+    ::munmap(alias, range.mapped_bytes + kPage);
     return false;
   }
   range.alias = static_cast<char*>(alias);
+  range.life = reinterpret_cast<Life*>(range.alias + range.mapped_bytes);
   range.base = reinterpret_cast<std::uintptr_t>(base);
   return true;
 }
+
+/// The pages go back, the addresses stay taken.
+void unmapTwice(Range& range) {
+  ::munmap(range.alias, range.mapped_bytes + kPage);
+  ::mmap(reinterpret_cast<void*>(range.base), range.mapped_bytes, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  ::close(range.fd);
+  range.life = nullptr;
+  range.freed = true;
+}
+
+/// Whether the memory was freed, here or by the process that owns it.
+bool isFreed(const Range& range) { return range.freed || (range.life != nullptr && range.life->freed != 0); }
 
 bool mapOnce(Range& range) {
   void* base = ::mmap(nullptr, range.mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -38,20 +55,36 @@ bool mapOnce(Range& range) {
 
 } // namespace
 
-std::uintptr_t Memory::insert(const Range& range) {
+std::uintptr_t Memory::insert(Range range) {
   const std::lock_guard lock(mutex_);
-  Range& added = ranges_[range.base] = range;
-  added.id = next_id_++;
-  return added.base;
+  range.id = next_id_++;
+  if (range.life != nullptr && !range.imported) {
+    range.life->id = range.id;
+    range.life->owner = static_cast<std::uint64_t>(::getpid());
+  }
+  ranges_[range.base] = range;
+  return range.base;
 }
 
-std::uintptr_t Memory::allocate(Kind kind, std::size_t bytes, int device) {
+std::uintptr_t Memory::addressToReuse(std::size_t mapped_bytes) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [base, range] : ranges_)
+    if (settings().reuse && range.kind == Kind::device && range.freed && !range.imported &&
+        range.mapped_bytes == mapped_bytes)
+      return base;
+  return 0;
+}
+
+std::uintptr_t Memory::allocate(Kind kind, std::size_t bytes, int device, bool exportable) {
   if (kind == Kind::device && usedBytes(device) + bytes > settings().memory_bytes) return 0;
   Range range{.bytes = std::max<std::size_t>(bytes, 1), .mapped_bytes = pages(bytes), .kind = kind, .device = device};
   if (kind != Kind::device) return mapOnce(range) ? insert(range) : 0;
   range.fd = ::memfd_create("cuda stand-in", MFD_CLOEXEC);
   if (range.fd < 0) return 0;
-  if (::ftruncate(range.fd, static_cast<off_t>(range.mapped_bytes)) == 0 && mapTwice(range)) return insert(range);
+  range.exportable = exportable;
+  if (::ftruncate(range.fd, static_cast<off_t>(range.mapped_bytes + kPage)) == 0 &&
+      mapTwice(range, addressToReuse(range.mapped_bytes)))
+    return insert(range);
   ::close(range.fd);
   return 0;
 }
@@ -66,27 +99,51 @@ bool Memory::add(void* memory, std::size_t bytes, int device) {
   return true;
 }
 
-std::uintptr_t Memory::import(const char* path, std::size_t bytes, int device) {
-  Range range{.bytes = bytes, .mapped_bytes = pages(bytes), .device = device, .imported = true};
+std::uintptr_t Memory::import(std::int64_t owner, std::int64_t fd, std::uint64_t id, std::size_t bytes, int device) {
+  const auto is_it = [&](const Range& range) {
+    return range.life != nullptr && range.life->id == id && range.life->owner == static_cast<std::uint64_t>(owner) &&
+           range.life->freed == 0;
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [base, range] : ranges_) {
+      if (!range.imported || range.freed || !is_it(range)) continue;
+      ++range.opens;
+      return base;
+    }
+  }
+  Range range{.bytes = bytes, .mapped_bytes = pages(bytes), .device = device, .imported = true, .opens = 1};
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%ld/fd/%ld", static_cast<long>(owner), static_cast<long>(fd));
   range.fd = ::open(path, O_RDWR | O_CLOEXEC);
   if (range.fd < 0) return 0;
-  if (mapTwice(range)) return insert(range);
+  // The descriptor may be another file by now, which no size protects from being read as Life.
+  if (::lseek(range.fd, 0, SEEK_END) == static_cast<off_t>(range.mapped_bytes + kPage) && mapTwice(range)) {
+    if (is_it(range)) return insert(range);
+    unmapTwice(range);
+    return 0;
+  }
   ::close(range.fd);
   return 0;
+}
+
+bool Memory::close(std::uintptr_t memory) {
+  const std::lock_guard lock(mutex_);
+  const auto found = ranges_.find(memory);
+  if (found == ranges_.end() || !found->second.imported || found->second.freed) return false;
+  if (--found->second.opens == 0) unmapTwice(found->second);
+  return true;
 }
 
 bool Memory::release(std::uintptr_t memory, Kind kind) {
   const std::lock_guard lock(mutex_);
   const auto found = ranges_.find(memory);
-  if (found == ranges_.end() || found->second.kind != kind || found->second.freed) return false;
+  if (found == ranges_.end() || found->second.kind != kind || found->second.freed || found->second.imported)
+    return false;
   Range& range = found->second;
   if (kind == Kind::device) {
-    ::munmap(range.alias, range.mapped_bytes);
-    // The pages go back, the addresses stay taken.
-    ::mmap(reinterpret_cast<void*>(range.base), range.mapped_bytes, PROT_NONE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-    ::close(range.fd);
-    range.freed = true;
+    range.life->freed = 1;
+    unmapTwice(range);
     return true;
   }
   if (kind != Kind::registered) ::munmap(reinterpret_cast<void*>(range.base), range.mapped_bytes);
@@ -112,7 +169,7 @@ char* Memory::reach(std::uintptr_t memory, std::size_t bytes) const {
   const std::lock_guard lock(mutex_);
   const Range* range = rangeOf(memory);
   if (range == nullptr) return reinterpret_cast<char*>(memory);
-  if (range->freed || memory + bytes > range->base + range->bytes) return nullptr;
+  if (isFreed(*range) || memory + bytes > range->base + range->bytes) return nullptr;
   return range->alias != nullptr ? range->alias + (memory - range->base) : reinterpret_cast<char*>(memory);
 }
 

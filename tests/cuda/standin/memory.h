@@ -2,6 +2,7 @@
 #ifndef GOSS_TESTS_CUDA_STANDIN_MEMORY_H_
 #define GOSS_TESTS_CUDA_STANDIN_MEMORY_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,13 @@
 namespace standin {
 
 enum class Kind : std::uint8_t { device, pinned, managed, registered };
+
+/// What the owner of device memory tells the processes that map it.
+struct Life {
+  std::atomic<std::uint64_t> id;    ///< Names the allocation among those of its owner.
+  std::atomic<std::uint64_t> owner; ///< Its process.
+  std::atomic<std::uint32_t> freed;
+};
 
 /// An allocation, by the addresses that the caller knows.
 struct Range {
@@ -24,19 +32,26 @@ struct Range {
   char* alias = nullptr; ///< Where the stand-in reaches it.
   bool freed = false;    ///< Device memory keeps its addresses when it is freed, so that later uses are found.
   bool imported = false; ///< Another process owns it.
+  bool exportable = true;
+  Life* life = nullptr; ///< Device memory's, in a page of its own behind the memory, which all processes see.
+  int opens = 0;        ///< How often imported memory was opened.
 };
 
 /// Thread-safe.
 class Memory {
  public:
-  /// Memory of `bytes` bytes (at least one); 0 where there is none left.
-  std::uintptr_t allocate(Kind kind, std::size_t bytes, int device);
+  /// Memory of `bytes` bytes (at least one), which other processes may map if it is `exportable`; 0 where there is none
+  /// left.
+  std::uintptr_t allocate(Kind kind, std::size_t bytes, int device, bool exportable = true);
   /// Makes memory of the program known as pinned. False: a part of it is known already.
   bool add(void* memory, std::size_t bytes, int device);
   /// False: not the beginning of an allocation of one of these kinds.
   bool release(std::uintptr_t memory, Kind kind);
-  /// Maps device memory of another process: its /proc/PID/fd/N.
-  std::uintptr_t import(const char* path, std::size_t bytes, int device);
+  /// Maps device memory of another process, its allocation `id`: descriptor `fd` there. Memory that is mapped already
+  /// is opened once more, at its address. 0: there is no such memory, or it was freed.
+  std::uintptr_t import(std::int64_t owner, std::int64_t fd, std::uint64_t id, std::size_t bytes, int device);
+  /// Closes what import() has opened. False: it has not.
+  bool close(std::uintptr_t memory);
 
   /// The allocation in which `memory` lies, if it lives.
   std::optional<Range> find(std::uintptr_t memory) const;
@@ -47,7 +62,9 @@ class Memory {
 
  private:
   const Range* rangeOf(std::uintptr_t memory) const;
-  std::uintptr_t insert(const Range& range);
+  std::uintptr_t insert(Range range);
+  /// Where memory of so many mapped bytes was freed, if the settings say that its address is used again; else 0.
+  std::uintptr_t addressToReuse(std::size_t mapped_bytes) const;
 
   mutable std::mutex mutex_;
   std::map<std::uintptr_t, Range> ranges_; ///< By base.

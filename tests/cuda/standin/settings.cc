@@ -29,6 +29,8 @@ Settings read() {
   read.fail_at = number("CUDA_STANDIN_FAIL_AT", 0);
   read.fail_code = static_cast<int>(number("CUDA_STANDIN_FAIL_CODE", 719));
   read.memory_bytes = number("CUDA_STANDIN_MEMORY_BYTES", read.memory_bytes);
+  read.ipc = static_cast<int>(number("CUDA_STANDIN_IPC", 1));
+  read.reuse = number("CUDA_STANDIN_REUSE", 0) != 0;
   read.pinned_fail_at = number("CUDA_STANDIN_PINNED_FAIL_AT", 0);
   read.report = number("CUDA_STANDIN_REPORT", 0) != 0;
   return read;
@@ -40,6 +42,7 @@ std::atomic<std::uint64_t> within{0};
 std::atomic<std::uint64_t> classified{0};
 std::atomic<std::uint64_t> pinned{0};
 std::atomic<std::uint64_t> found{0};
+std::atomic<std::uint64_t> opened{0};
 
 /// What cudaStandinConfigure() replaces. It outlives the threads of queues, which nobody joins at the end of a process.
 struct State {
@@ -87,6 +90,8 @@ void countCopy(bool from_device, bool on_device, std::size_t bytes) {
 
 void countClassified() { ++classified; }
 
+void countOpened() { ++opened; }
+
 bool pinnedFails() {
   const std::uint64_t first = settings().pinned_fail_at;
   return ++pinned >= first && first != 0;
@@ -97,7 +102,7 @@ void complain(const char* what) {
   std::fprintf(stderr, "cuda stand-in %d: %s\n", ::getpid(), what);
 }
 
-Counts counts() { return {to_host, to_device, within, classified, found}; }
+Counts counts() { return {to_host, to_device, within, classified, found, opened}; }
 
 } // namespace standin
 

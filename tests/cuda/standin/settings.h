@@ -8,6 +8,8 @@
 ///   standard error names the call), a host function that calls the driver, synchronising a stream that is captured,
 ///   the legacy default stream while a blocking stream is captured, asking for events and allocating while another
 ///   thread captures in global mode.
+/// - Processes map each other's device memory by IPC handles. Its owner may free it or be killed before they let go of
+///   it; a use after it was freed is found.
 /// - Graphs are captured, also from several streams, and launched: streams of one capture are ordered by events alone.
 /// - Kernels do not run: the interface has no launch. Those of Gossamer do, which are codecs and gates: the stand-in's
 ///   own libgossamer_cuda_kernels.so runs them as host code in the stream's queue.
@@ -26,6 +28,8 @@
 ///                                 not called, waits never end
 ///   CUDA_STANDIN_FAIL_CODE=n      with this CUresult (719, launch failed)
 ///   CUDA_STANDIN_MEMORY_BYTES=n   bytes of a device; allocations beyond fail (16 GiB)
+///   CUDA_STANDIN_IPC=0            processes share no device memory; 2: it is exported, but nobody may open it
+///   CUDA_STANDIN_REUSE=1          device memory is allocated where memory of its size was freed, if there was any
 ///   CUDA_STANDIN_PINNED_FAIL_AT=k the k-th allocation or registration of pinned memory, and all after it, fail
 ///   CUDA_STANDIN_REPORT=1         counts on standard error when the process ends
 #ifndef GOSS_TESTS_CUDA_STANDIN_SETTINGS_H_
@@ -48,6 +52,8 @@ struct Settings {
   std::uint64_t fail_at = 0;
   int fail_code = 719;
   std::size_t memory_bytes = std::size_t{16} << 30;
+  int ipc = 1;
+  bool reuse = false;
   std::uint64_t pinned_fail_at = 0;
   bool report = false;
 };
@@ -79,9 +85,11 @@ struct Counts {
   std::uint64_t within = 0;     ///< Between places in device memory.
   std::uint64_t classified = 0; ///< Calls of cuPointerGetAttributes.
   std::uint64_t complaints = 0;
+  std::uint64_t opened = 0; ///< Calls of cuIpcOpenMemHandle.
 };
 void countCopy(bool from_device, bool to_device, std::size_t bytes);
 void countClassified();
+void countOpened();
 /// Counts an allocation or registration of pinned memory. True: it fails.
 bool pinnedFails();
 

@@ -30,6 +30,7 @@ constexpr decltype(&cudaStandinFail) kFail = nullptr;
 constexpr decltype(&cudaStandinCounts) kCounts = nullptr;
 constexpr decltype(&cuDevicePrimaryCtxRetain) kRetain = nullptr;
 constexpr decltype(&cuCtxSetCurrent) kSetCurrent = nullptr;
+constexpr decltype(&cuMemAllocAsync) kAllocAsync = nullptr;
 constexpr decltype(&cuStreamBeginCapture_v2) kBeginCapture = nullptr;
 constexpr decltype(&cuStreamEndCapture) kEndCapture = nullptr;
 
@@ -87,6 +88,8 @@ void failNow(int rank) {
   standinFunction(kFail, "cudaStandinFail")(firstDeviceOf({}, rank), 1);
 }
 
+void failFrom(int calls) { standinFunction(kFail, "cudaStandinFail")(0, static_cast<std::uint64_t>(calls)); }
+
 std::string deviceText(int rank) {
   if (!testsStandin()) return "threads device 0 failed";
   return "cuda device " + std::to_string(firstDeviceOf({}, rank)) + " (Stand-in device ";
@@ -109,6 +112,14 @@ void setCapturing(void* stream, bool captured) {
   } else {
     standinFunction(kEndCapture, "cuStreamEndCapture")(handle, &graph);
   }
+}
+
+std::uint64_t openedHandles() { return standinCounts().opened; }
+
+void* memoryOfPool(std::size_t bytes) {
+  CUdeviceptr memory = 0;
+  if (standinFunction(kAllocAsync, "cuMemAllocAsync")(&memory, bytes, nullptr) != CUDA_SUCCESS) return nullptr;
+  return reinterpret_cast<void*>(memory);
 }
 
 std::uint64_t complaints() { return testsStandin() ? standinCounts().complaints : 0; }

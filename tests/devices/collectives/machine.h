@@ -33,6 +33,8 @@ int playRank(const MachineSetup& setup, int rank);
 void beginToFail(const MachineSetup& setup, int rank);
 /// From now on the first device of `rank`, which the calling thread plays, fails.
 void failNow(int rank);
+/// As failNow(), from the `calls`-th call on a device that the process makes on, where all ranks share one.
+void failFrom(int calls);
 /// How texts name the first device of a rank, where ranks do not share them.
 std::string deviceText(int rank);
 
@@ -42,6 +44,10 @@ Copied copiedBytes();
 std::uint64_t classifiedAddresses();
 /// Whether the stream takes no jobs of collectives, because it is being captured.
 void setCapturing(void* stream, bool captured);
+/// Handles of other processes' memory that this one has opened.
+std::uint64_t openedHandles();
+/// Memory of a pool, which no handle names; the stand-in's.
+void* memoryOfPool(std::size_t bytes);
 /// What the stand-in found that no driver allows.
 std::uint64_t complaints();
 

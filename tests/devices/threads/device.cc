@@ -59,6 +59,14 @@ Result<std::unique_ptr<DeviceBlock>> ThreadDevice::allocate(MemoryKind kind, std
   return allocateBlock(kind, ordinal_, bytes);
 }
 
+Result<MemoryHandle> ThreadDevice::exportMemory(const void* /*base*/) {
+  return Status::error(GOSS_ERR_UNSUPPORTED, name() + " is of one process");
+}
+
+Result<std::unique_ptr<DeviceBlock>> ThreadDevice::importMemory(const MemoryHandle& /*handle*/, std::size_t /*bytes*/) {
+  return Status::error(GOSS_ERR_UNSUPPORTED, name() + " is of one process");
+}
+
 Result<std::unique_ptr<DeviceQueue>> ThreadDevice::queue(void* stream) {
   if (Status status = health()->status(); !status.isOk()) return status;
   if (stream != nullptr)

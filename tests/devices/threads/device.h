@@ -30,7 +30,10 @@ class ThreadDevice final : public Device {
 
   [[nodiscard]] std::string name() const override { return "threads device " + std::to_string(ordinal_); }
   [[nodiscard]] int ordinal() const override { return ordinal_; }
+  [[nodiscard]] std::string identity() const override { return "threads " + std::to_string(ordinal_); }
   Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind kind, std::size_t bytes) override;
+  Result<MemoryHandle> exportMemory(const void* base) override;
+  Result<std::unique_ptr<DeviceBlock>> importMemory(const MemoryHandle& handle, std::size_t bytes) override;
   Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;
   Result<std::unique_ptr<DeviceEvent>> event() override;
   Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) override { return makeThreadCodec(spec); }
@@ -55,6 +58,7 @@ class ThreadsProvider final : public DeviceProvider {
   Result<MemoryInfo> classify(const void* pointer) override;
   Result<Device*> open(int ordinal) override;
   Result<Device*> current() override { return open(0); }
+  std::string currentIdentity() override { return devices_[0].identity(); }
 
  private:
   std::array<ThreadDevice, kThreadDevices> devices_;

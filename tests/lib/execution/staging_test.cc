@@ -46,6 +46,11 @@ class RefusingDevice final : public Device {
  public:
   [[nodiscard]] std::string name() const override { return "refusing device"; }
   [[nodiscard]] int ordinal() const override { return 0; }
+  [[nodiscard]] std::string identity() const override { return "refusing"; }
+  Result<MemoryHandle> exportMemory(const void*) override { return RefusingQueue::refusal(); }
+  Result<std::unique_ptr<DeviceBlock>> importMemory(const MemoryHandle&, std::size_t) override {
+    return RefusingQueue::refusal();
+  }
   Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind, std::size_t) override { return RefusingQueue::refusal(); }
   Result<std::unique_ptr<DeviceQueue>> queue(void*) override {
     return std::unique_ptr<DeviceQueue>(std::make_unique<RefusingQueue>());

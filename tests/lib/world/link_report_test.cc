@@ -11,12 +11,14 @@ TEST(LinkReport, IsReadAsItWasWritten) {
   report.trouble = "no route";
   report.measuring = Measuring::trials;
   report.has_devices = true;
+  report.device = std::string("gpu\0one", 7);
   report.round_trips = {{1, 0.035}, {3, 0}};
   const auto read = LinkReport::decode(report.encode(), 4);
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->trouble, "no route");
   EXPECT_EQ(read->measuring, Measuring::trials);
   EXPECT_TRUE(read->has_devices);
+  EXPECT_EQ(read->device, report.device);
   ASSERT_EQ(read->round_trips.size(), 2U);
   EXPECT_EQ(read->round_trips[0].first, 1);
   EXPECT_NEAR(read->round_trips[0].second, 0.035, 1e-9);

@@ -13,12 +13,14 @@ TEST(Loans, EndWhenTheLastReaderHasGivenBack) {
   loans.lend(7);
   EXPECT_TRUE(loans.tryBorrow(7));
   EXPECT_TRUE(loans.tryBorrow(7));
+  EXPECT_TRUE(loans.tryBorrow(7));
+  EXPECT_TRUE(loans.tryGiveBack(7));
   EXPECT_FALSE(loans.tryBorrow(8));
   EXPECT_FALSE(loans.tryTakeBack(7));
   EXPECT_FALSE(loans.tryBorrow(7)) << "The owner wants it back.";
-  loans.giveBack(7);
+  EXPECT_FALSE(loans.tryGiveBack(7)) << "What was read may be the owner's next numbers.";
   EXPECT_FALSE(loans.tryTakeBack(7));
-  loans.giveBack(7);
+  EXPECT_FALSE(loans.tryGiveBack(7));
   EXPECT_TRUE(loans.tryTakeBack(7));
   EXPECT_FALSE(loans.tryBorrow(7));
 }

@@ -509,13 +509,28 @@ TEST_F(Standin, AnotherProcessMapsDeviceMemory) {
         CUdeviceptr there = 0;
         IN_CHILD(cuIpcOpenMemHandle_v2(&there, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) == CUDA_SUCCESS);
         IN_CHILD(cuMemcpyHtoD_v2(there, numbers(21).data(), kBytes) == CUDA_SUCCESS);
+        CUdeviceptr again = 0;
+        IN_CHILD(cuIpcOpenMemHandle_v2(&again, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) == CUDA_SUCCESS);
+        IN_CHILD(again == there);
+        IN_CHILD(cuMemFree_v2(there) == CUDA_ERROR_INVALID_VALUE);
         IN_CHILD(cuIpcCloseMemHandle(there) == CUDA_SUCCESS);
+        IN_CHILD(cuMemcpyHtoD_v2(there, numbers(21).data(), kBytes) == CUDA_SUCCESS);
+        IN_CHILD(cuIpcCloseMemHandle(there) == CUDA_SUCCESS);
+        IN_CHILD(cuIpcCloseMemHandle(there) == CUDA_ERROR_INVALID_VALUE);
         std::_Exit(0);
       },
       testing::ExitedWithCode(0), "");
   std::vector<int> got(kCount);
   ASSERT_EQ(cuMemcpyDtoH_v2(got.data(), memory, kBytes), CUDA_SUCCESS);
   EXPECT_EQ(got, numbers(21));
+}
+
+TEST_F(Standin, MemoryOfAPoolHasNoHandle) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemAllocAsync(&memory, kBytes, nullptr), CUDA_SUCCESS);
+  CUipcMemHandle handle{};
+  EXPECT_EQ(cuIpcGetMemHandle(&handle, memory), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemFree_v2(memory), CUDA_SUCCESS);
 }
 
 TEST_F(Standin, FunctionsAreFoundByName) {

@@ -1,0 +1,57 @@
+#include "devices/peer_memory.h"
+
+#include <algorithm>
+
+namespace goss {
+
+PeerMemory::~PeerMemory() {
+  if (may_wait_()) return;
+  // A stream stays closed for ever, and unmapping would wait for it: the process's end unmaps.
+  for (auto& [key, mapped] : mapped_)
+    unwanted_.push_back(std::move(mapped.block));
+  new std::vector<Block>(std::move(unwanted_));
+}
+
+Result<PeerMemory::Block> PeerMemory::map(const PeerAllocation& allocation) {
+  const auto key = std::pair(allocation.rank, allocation.id);
+  if (const auto found = mapped_.find(key); found != mapped_.end()) {
+    found->second.used = ++clock_;
+    return found->second.block;
+  }
+  // Where it lies now its owner has freed what lay there before.
+  unmapIf([&](const Mapped& other) {
+    return other.allocation.rank == allocation.rank && other.allocation.base < allocation.base + allocation.bytes &&
+           allocation.base < other.allocation.base + other.allocation.bytes;
+  });
+  if (mapped_.size() >= kMaxMapped) {
+    const auto earlier = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
+    const std::uint64_t oldest = std::min_element(mapped_.begin(), mapped_.end(), earlier)->second.used;
+    unmapIf([oldest](const Mapped& other) { return other.used == oldest; });
+  }
+  sweep();
+  Result<std::unique_ptr<DeviceBlock>> block = device_.importMemory(allocation.handle, allocation.bytes);
+  succeeds_ = succeeds_ && block.isOk();
+  if (!block.isOk()) return block.status();
+  return mapped_.emplace(key, Mapped{allocation, block.take(), ++clock_}).first->second.block;
+}
+
+void PeerMemory::forget(int rank) {
+  unmapIf([rank](const Mapped& mapped) { return mapped.allocation.rank == rank; });
+  sweep();
+}
+
+void PeerMemory::unmapIf(const std::function<bool(const Mapped&)>& unwanted) {
+  std::erase_if(mapped_, [&](auto& entry) {
+    if (!unwanted(entry.second)) return false;
+    unwanted_.push_back(std::move(entry.second.block));
+    return true;
+  });
+}
+
+/// Unmaps what nobody holds.
+void PeerMemory::sweep() {
+  if (!unwanted_.empty() && may_wait_())
+    std::erase_if(unwanted_, [](const Block& block) { return block.use_count() == 1; });
+}
+
+} // namespace goss

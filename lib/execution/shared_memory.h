@@ -1,0 +1,97 @@
+/// Where the ranks of a call that may share a GPU have its buffers, as they tell each other. Private to lib/execution.
+#ifndef GOSS_LIB_EXECUTION_SHARED_MEMORY_H_
+#define GOSS_LIB_EXECUTION_SHARED_MEMORY_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "call/call.h"
+#include "devices/devices.h"
+#include "gossamer/schedule.h"
+#include "mesh/group.h"
+
+namespace goss {
+
+/// Bytes of a vector on the device.
+struct DevicePiece {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// What one rank tells: its GPU, and the allocations that hold its input, output and scratch memory.
+struct SharedOffer {
+  static constexpr std::size_t kSpaces = 3;
+  static constexpr std::size_t kIdentityBytes = 16;
+  /// Of an allocation: id, base and size, 8 bytes each, and its handle.
+  static constexpr std::size_t kAllocationBytes = 24 + sizeof(MemoryHandle);
+  /// The offer alone, and behind it what the rank has mapped.
+  static constexpr std::size_t kOfferBytes = kIdentityBytes + kSpaces * kAllocationBytes;
+  static constexpr std::size_t kBytes = kOfferBytes + 8;
+
+  std::string device; ///< Device::identity(); empty: this rank cannot share.
+  /// By Space; without bytes where the call has none. Their ranks are not told.
+  std::array<PeerAllocation, kSpaces> allocations{};
+  std::uint64_t mapped = 0; ///< The offers of all ranks that this one has mapped, by SharedMemory::hash(); 0: none.
+
+  void encode(std::span<std::byte, kBytes> to) const;
+  static SharedOffer decode(std::span<const std::byte, kBytes> from);
+};
+
+/// A call's buffers on all ranks. Among processes each maps the others' allocations, and a message names bytes by
+/// allocation and offset, 16 bytes a piece; ranks of one process read them at their owner's addresses.
+class SharedMemory {
+ public:
+  static constexpr std::size_t kPieceBytes = 16;
+
+  /// `in_process`: the ranks are threads of one process.
+  SharedMemory(const Group& group, bool in_process);
+
+  /// Finds out where the buffers of `call` lie, and `scratch` bytes of scratch memory; for this rank's offer. False:
+  /// other processes cannot map one of them.
+  bool prepare(Devices& devices, DeviceStation& station, const Call& call, DevicePiece scratch);
+  /// What this rank tells; empty as long as it has not prepared anything.
+  [[nodiscard]] SharedOffer& own() { return own_; }
+  /// The room into which all ranks' offers are gathered, in order.
+  [[nodiscard]] std::span<std::byte> told() { return told_; }
+
+  /// All ranks have told. Whether their buffers lie on one GPU.
+  [[nodiscard]] bool isOnOneDevice() const;
+  /// A number for all offers, without what ranks have mapped; never 0.
+  [[nodiscard]] std::uint64_t hash() const;
+  /// Whether all ranks say that they have mapped these offers.
+  [[nodiscard]] bool areMapped() const;
+  /// Maps all other ranks' allocations, unless they are mapped. False: one of them cannot be.
+  bool map(DeviceStation& station);
+  /// The number of what is still mapped since the last map(), and stays so until release().
+  std::uint64_t keepMapped();
+  /// Others may unmap it.
+  void release();
+
+  /// Writes how a message names bytes of this rank.
+  void write(Space space, DevicePiece piece, std::span<std::byte, kPieceBytes> to) const;
+  /// Where bytes of `rank` (of the group) are here. nullopt: it has none of these.
+  [[nodiscard]] std::optional<DevicePiece> read(int rank, std::span<const std::byte, kPieceBytes> from) const;
+
+ private:
+  [[nodiscard]] SharedOffer offerOf(int rank) const;
+
+  const Group& group_;
+  const bool in_process_;
+  SharedOffer own_;
+  std::vector<std::byte> told_;
+  /// By rank and Space: addresses and sizes here.
+  std::vector<std::array<DevicePiece, SharedOffer::kSpaces>> places_;
+  std::vector<std::weak_ptr<DeviceBlock>> mapped_; ///< What `mapped_hash_` stands for.
+  std::uint64_t mapped_hash_ = 0;
+  std::vector<PeerMemory::Block> blocks_; ///< The same, from keepMapped() or map() to release().
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_EXECUTION_SHARED_MEMORY_H_
