@@ -176,9 +176,9 @@ class Device {
   /// A handle by which other processes open the allocation that begins at `base`. Errors: GOSS_ERR_UNSUPPORTED where
   /// its memory cannot be shared with processes, as that of pools; the device's.
   virtual Result<MemoryHandle> exportMemory(const void* base) = 0;
-  /// Maps memory of this device that another process exported, `bytes` bytes, which lives until the block is destroyed;
-  /// the other process frees it in vain before. Does not wait for streams. Errors: GOSS_ERR_UNSUPPORTED where it cannot
-  /// be mapped, and says why; the device's.
+  /// Maps memory of this device that another process has exported, `bytes` bytes. A device may read it until the block
+  /// is destroyed, unless its owner frees it before. Does not wait for streams; to destroy the block may. Errors:
+  /// GOSS_ERR_UNSUPPORTED where it cannot be mapped, and says why; the device's.
   virtual Result<std::unique_ptr<DeviceBlock>> importMemory(const MemoryHandle& handle, std::size_t bytes) = 0;
 
   /// A new queue; or, where `stream` is not null, one that enqueues on the caller's stream, which must outlive it. A

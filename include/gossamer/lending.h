@@ -7,9 +7,9 @@
 namespace goss {
 
 /// What a rank lends it may take back at any time, such as when its call has failed: a peer reads only what it has
-/// borrowed, and the owner keeps the memory until the last reader has given it back. A process that is stopped
-/// gives nothing back; when it goes on, tryGiveBack() tells it that what it has read may have changed meanwhile. A loan
-/// is a name, whose lowest 24 bits are zero, for memory whose places the ranks tell each other in messages.
+/// borrowed, and the owner keeps the memory until the last reader has given it back. A process that is stopped gives
+/// nothing back; when it goes on, tryGiveBack() tells it that what it has read may have changed meanwhile. A loan is a
+/// name, whose lowest 24 bits are zero, for memory whose places the ranks tell each other in messages.
 ///
 /// One thread at a time uses it, as it does its transport; it lives as long as the transport.
 class Lending {
@@ -22,7 +22,7 @@ class Lending {
   /// From now on nobody may borrow `loan`. True: nobody that is left has borrowed it, and it is over, as is one that
   /// was never lent. False: peers still read; call again.
   virtual bool tryTakeBack(Tag loan) = 0;
-  /// Whether `peer` lends `loan`: then this rank may read that memory until it calls giveBack().
+  /// Whether `peer` lends `loan`: then this rank may read that memory until it calls tryGiveBack().
   virtual bool tryBorrow(int peer, Tag loan) = 0;
   /// This rank has read. False: `peer` has taken the loan back before that, or is lost.
   virtual bool tryGiveBack(int peer, Tag loan) = 0;

@@ -43,7 +43,6 @@ class Devices {
   void prepareCodec(int ordinal, const std::string& spec);
   /// Ranks may share devices, which then reduce for them. Before the first station().
   void compute() { computes_ = true; }
-  [[nodiscard]] bool computes() const { return computes_; }
   /// The calling thread's current device.
   Result<Device*> current() { return provider_->current(); }
   /// As DeviceProvider::currentIdentity(); empty where there are no devices.

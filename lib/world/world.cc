@@ -355,8 +355,6 @@ double World::ranksPerProcessor() const {
   return one_host ? processors_.ranks_per_processor : 1;
 }
 
-bool World::usesSockets() const { return goss::usesSockets(config_); }
-
 std::string_view World::preferredAmongEquals() const {
   if (given_links_.has_value()) return ""; // The link file names its own hosts.
   return goss::preferredAmongEquals(config_, ranksPerProcessor());
@@ -390,8 +388,9 @@ schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   const bool over_ucx = config_.transport == transport_names::kUcx;
   const bool between_threads =
       over_ucx || config_.transport == transport_names::kTcp || config_.transport == transport_names::kTls;
-  const bool secured = !config_.tls.empty() && usesSockets();
-  LinkRules rules{tuning_, usesSockets(), between_threads,
+  const bool uses_sockets = usesSockets(config_); // Between ranks of one host.
+  const bool secured = !config_.tls.empty() && uses_sockets;
+  LinkRules rules{tuning_, uses_sockets, between_threads,
                   oversubscribedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor()), round_trips_};
   if (over_ucx) rules.tuning.shm = tuning_.ucx;
   double& network = rules.tuning.network.bandwidth_bytes_per_s;

@@ -117,8 +117,6 @@ class World : public std::enable_shared_from_this<World> {
   /// Ranks over processors of this host when all ranks are on it; else 1, because ranks of other hosts would plan by
   /// other numbers.
   [[nodiscard]] double ranksPerProcessor() const;
-  /// Whether ranks of one host use sockets.
-  [[nodiscard]] bool usesSockets() const;
   Status waitForLinks(Rendezvous& meeting);
   /// What this rank tells the others when its links are made, or why (`linked`) they are not.
   [[nodiscard]] LinkReport reportOf(const Status& linked) const;

@@ -22,7 +22,7 @@ namespace goss::transports::shm {
 namespace {
 
 constexpr std::string_view kAddressMagic = "GSM1";
-constexpr std::string_view kHelloMagic = "GSH7";
+constexpr std::string_view kHelloMagic = "GSH8";
 constexpr std::size_t kTextLimit = 1024;
 constexpr std::size_t kHelloBytes = 4 + 16 + 4 + 4 + 8;
 constexpr int kBacklog = 1024;

@@ -5,7 +5,7 @@
 /// its board. The called rank answers with one byte and the descriptor of its own board; later packets are those of
 /// packet.h.
 ///
-///     0    4   "GSH7"
+///     0    4   "GSH8"
 ///     4    16  job
 ///     20   4   rank of the sender
 ///     24   4   rank of the receiver

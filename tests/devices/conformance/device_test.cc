@@ -48,6 +48,22 @@ TEST_P(DeviceTest, FreedMemoryIsHostMemoryAgain) {
   EXPECT_NE(classify(address).kind, MemoryKind::device);
 }
 
+/// A process opens no memory of its own: other processes do (tests/devices/processes).
+TEST_P(DeviceTest, ExportsMemoryToOtherProcessesAloneOrRefusesIt) {
+  EXPECT_FALSE(provider().currentIdentity().empty());
+  EXPECT_EQ(provider().open(device().ordinal()).value()->identity(), device().identity());
+  const auto memory = block(MemoryKind::device, kBytes);
+  const Result<MemoryHandle> handle = device().exportMemory(memory->data());
+  if (handle.isOk()) {
+    EXPECT_EQ(device().exportMemory(memory->data()).value(), handle.value());
+    EXPECT_EQ(device().importMemory(handle.value(), kBytes).status().kind(), GOSS_ERR_UNSUPPORTED);
+  } else {
+    EXPECT_EQ(handle.status().kind(), GOSS_ERR_UNSUPPORTED);
+  }
+  std::vector<std::byte> host(16);
+  EXPECT_EQ(device().exportMemory(host.data()).status().kind(), GOSS_ERR_UNSUPPORTED);
+}
+
 TEST_P(DeviceTest, CopiesInEveryDirection) {
   const auto pinned = block(MemoryKind::pinned, 2 * kBytes);
   const auto one = block(MemoryKind::device, kBytes);
