@@ -104,7 +104,7 @@ GOSS_API goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor
 /// instead. Errors: GOSS_ERR_MISMATCH when specs or tensors differ between ranks.
 GOSS_API goss_status goss_sync_start(goss_sync_t sync);
 
-/// Local, between steps: the learning rate of the steps to come. SlowMo, QSR and DeMo use it; 1 before the first call.
+/// Local, between steps: the learning rate (>= 0) of the steps to come. SlowMo, QSR and DeMo use it; 1 before the call.
 GOSS_API goss_status goss_sync_set_lr(goss_sync_t sync, double lr);
 
 /// How a method without a backward pass looks at the model. Start from GOSS_SYNC_LOSS_INIT.

@@ -328,8 +328,8 @@ Status Synchronizer::notedOfDevice(const Status& status) {
 }
 
 Status Synchronizer::setLr(double lr) {
-  if (!std::isfinite(lr) || lr <= 0) {
-    return invalid(fmt::format("goss_sync_set_lr: {} is no learning rate; it must be above 0", lr));
+  if (!std::isfinite(lr) || lr < 0) {
+    return invalid(fmt::format("goss_sync_set_lr: {} is no learning rate; it must be at least 0", lr));
   }
   lr_ = lr;
   return Status::ok();

@@ -167,7 +167,7 @@ class Synchronizer:
         self._short(library.goss_sync_step_time, seconds)
 
     def set_lr(self, lr: float) -> None:
-        """Local, between steps: the learning rate of the steps to come. An ``optimizer`` tells it by itself."""
+        """Local, between steps: the learning rate of the steps to come, at least 0. An ``optimizer`` tells it by itself."""
         self._short(library.goss_sync_set_lr, lr)
 
     def set_loss(self, loss: Callable[[], float]) -> None:

@@ -232,8 +232,8 @@ Status AutoSynchronizer::start() {
 }
 
 Status AutoSynchronizer::setLr(double lr) {
-  if (!std::isfinite(lr) || lr <= 0) {
-    return invalid(fmt::format("goss_sync_set_lr: {} is no learning rate; it must be above 0", lr));
+  if (!std::isfinite(lr) || lr < 0) {
+    return invalid(fmt::format("goss_sync_set_lr: {} is no learning rate; it must be at least 0", lr));
   }
   lr_ = lr;
   return Status::ok();

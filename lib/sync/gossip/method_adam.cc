@@ -170,8 +170,9 @@ class ZeroOneAdam : public Rule {
       moved[i] *= std::sqrt(model.state[1][i]) + adam_.eps;
     }
     Status status = peers.mean(moved, true);
+    const auto rates = static_cast<float>(model.scalars[0]);
     for (std::size_t i = 0; status.isOk() && i < moved.size(); ++i) {
-      model.state[0][i] = moved[i] / static_cast<float>(model.scalars[0]);
+      model.state[0][i] = rates == 0 ? model.state[0][i] : moved[i] / rates; // steps of rate 0 explain no momentum
       model.x[i] -= adam_.divided(moved[i], model.state[1][i]);
     }
     forgetLocalSteps(model);

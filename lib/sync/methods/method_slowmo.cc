@@ -23,6 +23,12 @@ class SlowMomentum : public Applier {
     std::vector<float>& u = state[0];
     const auto lr = static_cast<float>(round.lr);
     const auto step = static_cast<float>(alpha_ * round.lr);
+    if (lr == 0) { // schedules begin or end so: the step's limit; u, which has none, stays
+      for (std::size_t i = 0; i < u.size(); ++i) {
+        round.reference[i] -= static_cast<float>(alpha_) * round.mean[i];
+      }
+      return;
+    }
     for (std::size_t i = 0; i < u.size(); ++i) {
       u[i] = beta_ * u[i] + round.mean[i] / lr;
       round.reference[i] -= step * u[i];

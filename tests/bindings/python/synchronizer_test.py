@@ -162,6 +162,18 @@ def other_uses(comm):
     rubbish = [bytes(len(spec)) for _ in range(1000)]
     assert sync.spec == spec and rubbish
 
+    # a schedule that begins and ends with a rate of 0
+    for name in ("ddp", "slowmo:h=3"):
+        model, optimizer, sync = make(comm, name)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step % 2)
+        for step in range(3):
+            optimizer.zero_grad()
+            loss_of(model, comm.rank, step).backward()
+            optimizer.step()
+            schedule.step()
+        assert torch.isfinite(flat(model)).all()
+        sync.close()
+
     # clipped gradients: after the exchange, or not at all
     model, optimizer, sync = make(comm, "ddp", lr=1.0)
     before = flat(model)

@@ -100,6 +100,13 @@ TEST_F(ProcessTest, OneToFourRanksGiveTheSameTrajectory) {
   }
 }
 
+TEST_F(ProcessTest, TheLastStepMayHaveALearningRateOf0) {
+  for (const char* more : {"", " --sync slowmo:h=2", " --pipeline 1 --sync diloco:h=2"}) {
+    const Outcome outcome = shell(fmt::format("{}{} --final-lr 0{}", kProgram, flags(4), more));
+    EXPECT_EQ(outcome.exit_code, 0) << more << outcome.output;
+  }
+}
+
 TEST_F(ProcessTest, MuonIsRefusedWhereTheOptimizerIsPlainDescent) {
   for (const char* sync : {"demo", "lion", "signum", "1-bit-adam", "demo --pipeline 1"}) {
     const Outcome outcome = shell(fmt::format("{}{} --optimizer muon --sync {}", kProgram, flags(1), sync));

@@ -93,8 +93,8 @@ std::size_t fragmentOf(std::size_t element, std::size_t fragments) {
   return tensor % fragments;
 }
 
-SyncRun::SyncRun(goss_comm_t comm, const std::string& spec, Elsewhere* elsewhere)
-    : elsewhere_(elsewhere), parameters_(kElements), gradient_(kElements) {
+SyncRun::SyncRun(goss_comm_t comm, const std::string& spec, Elsewhere* elsewhere, Rates rates)
+    : elsewhere_(elsewhere), rates_(rates), parameters_(kElements), gradient_(kElements) {
   goss_comm_rank(comm, &rank_);
   const Vector initial = initialParameters();
   for (std::size_t i = 0; i < kElements; ++i) { // others than rank 0 begin with something else, to be replaced
@@ -146,7 +146,7 @@ void SyncRun::finish() {
 void SyncRun::step(int step) { EXPECT_EQ(tryStep(step), GOSS_SUCCESS) << goss_last_error(); }
 
 goss_status SyncRun::tryStep(int step) {
-  EXPECT_EQ(goss_sync_set_lr(sync_, learningRate(step)), GOSS_SUCCESS) << goss_last_error();
+  EXPECT_EQ(goss_sync_set_lr(sync_, rates_(step)), GOSS_SUCCESS) << goss_last_error();
   std::int32_t computes = 0;
   if (const goss_status status = goss_sync_computes(sync_, &computes); status != GOSS_SUCCESS) return status;
   if (computes == 0) return called([&] { return goss_sync_step(sync_); });
@@ -163,7 +163,7 @@ goss_status SyncRun::tryStep(int step) {
   });
   if (exchanged != GOSS_SUCCESS) return exchanged;
   for (std::size_t i = 0; i < kElements; ++i) {
-    parameters_[i] -= static_cast<float>(learningRate(step)) * gradient_[i];
+    parameters_[i] -= static_cast<float>(rates_(step)) * gradient_[i];
   }
   return called([&] { return goss_sync_step(sync_); });
 }
@@ -177,10 +177,10 @@ std::string exported(goss_sync_t sync) {
   return state;
 }
 
-Trajectory runLibrary(const std::string& spec) {
+Trajectory runLibrary(const std::string& spec, Rates rates) {
   Trajectory trajectory(kSteps, std::vector<Vector>(kRanks));
   runRanks(kRanks, [&](goss_comm_t comm, int rank) {
-    SyncRun run(comm, spec);
+    SyncRun run(comm, spec, nullptr, rates);
     run.start();
     for (int step = 0; step < kSteps; ++step) {
       run.step(step);
@@ -192,19 +192,19 @@ Trajectory runLibrary(const std::string& spec) {
 
 Replicas startEverywhere() { return Replicas(kRanks, initialParameters()); }
 
-void localStep(Replicas& x, int step) {
+void localStep(Replicas& x, int step, Rates rates) {
   for (int rank = 0; rank < kRanks; ++rank) {
     for (std::size_t i = 0; i < kElements; ++i) {
-      x[static_cast<std::size_t>(rank)][i] -= learningRate(step) * gradientOf(rank, step, i);
+      x[static_cast<std::size_t>(rank)][i] -= rates(step) * gradientOf(rank, step, i);
     }
   }
 }
 
-Trajectory runReference(const std::function<void(int step, Replicas& x)>& sync) {
+Trajectory runReference(const std::function<void(int step, Replicas& x)>& sync, Rates rates) {
   Replicas x = startEverywhere();
   Trajectory trajectory;
   for (int step = 0; step < kSteps; ++step) {
-    localStep(x, step);
+    localStep(x, step, rates);
     sync(step + 1, x);
     trajectory.push_back(x);
   }

@@ -27,6 +27,7 @@ using Trajectory = std::vector<std::vector<Vector>>;
 double gradientOf(int rank, int step, std::size_t element);
 /// 0.5 in the first half of the run, then 0.25.
 double learningRate(int step);
+using Rates = double (*)(int step);
 Vector initialParameters();
 /// The fragment of an element when layers are strided over `fragments`; each tensor is a layer.
 std::size_t fragmentOf(std::size_t element, std::size_t fragments);
@@ -51,7 +52,7 @@ class Elsewhere {
 class SyncRun {
  public:
   /// Null `elsewhere`: the tensors lie in ordinary memory.
-  SyncRun(goss_comm_t comm, const std::string& spec, Elsewhere* elsewhere = nullptr);
+  SyncRun(goss_comm_t comm, const std::string& spec, Elsewhere* elsewhere = nullptr, Rates rates = learningRate);
   ~SyncRun();
   SyncRun(const SyncRun&) = delete;
   SyncRun& operator=(const SyncRun&) = delete;
@@ -74,6 +75,7 @@ class SyncRun {
 
   int rank_ = 0;
   Elsewhere* const elsewhere_;
+  const Rates rates_;
   std::vector<float> parameters_;
   std::vector<float> gradient_;
   goss_sync_t sync_ = nullptr;
@@ -83,16 +85,16 @@ class SyncRun {
 std::string exported(goss_sync_t sync);
 
 /// Runs `spec` on kRanks ranks over kSteps steps.
-Trajectory runLibrary(const std::string& spec);
+Trajectory runLibrary(const std::string& spec, Rates rates = learningRate);
 
 using Replicas = std::vector<Vector>; // [rank][element]
 
 Replicas startEverywhere();
 /// A step of every rank along its own gradient.
-void localStep(Replicas& x, int step);
+void localStep(Replicas& x, int step, Rates rates = learningRate);
 /// Runs steps in this process; after the local part of each, `sync` may change x. `step` counts from 1 there, as papers
 /// do.
-Trajectory runReference(const std::function<void(int step, Replicas& x)>& sync);
+Trajectory runReference(const std::function<void(int step, Replicas& x)>& sync, Rates rates = learningRate);
 
 /// Fails the test where two trajectories differ in a bit.
 void expectSame(const Trajectory& library, const Trajectory& reference);

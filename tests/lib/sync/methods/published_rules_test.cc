@@ -179,6 +179,23 @@ TEST(PublishedRule, SlowMoMovesInUnitsOfTheLearningRate) {
              }));
 }
 
+TEST(PublishedRule, SlowMoKeepsItsMomentumWhereARoundEndsWithALearningRateOf0) {
+  const Rates rates = [](int step) { return step == 7 || step == kSteps - 1 ? 0.0 : learningRate(step); };
+  Vector old = initialParameters(), u(kElements, 0.0);
+  expectSame(runLibrary("slowmo:h=4,alpha=0.5,beta=0.5", rates), runReference(
+                                                                     [&](int step, Replicas& x) {
+                                                                       if (step % 4 != 0) return;
+                                                                       const double lr = rates(step - 1);
+                                                                       for (std::size_t i = 0; i < kElements; ++i) {
+                                                                         const double moved = old[i] - meanOf(x, i);
+                                                                         if (lr > 0) u[i] = 0.5 * u[i] + moved / lr;
+                                                                         old[i] -= 0.5 * (lr > 0 ? lr * u[i] : moved);
+                                                                       }
+                                                                       setAll(x, old);
+                                                                     },
+                                                                     rates));
+}
+
 TEST(PublishedRule, Co2StepsTowardsTheMeanOfTheRoundBefore) {
   for (const double clip : {0.0, 1.5}) {
     Vector old = initialParameters(), u(kElements, 0.0), stale = old;

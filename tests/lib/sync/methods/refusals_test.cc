@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -187,7 +188,9 @@ TEST(Refusals, OfTensorsThatCannotTakePart) {
     EXPECT_THAT(goss_last_error(), HasSubstr("has no gradient"));
     tensor.dtype = GOSS_BFLOAT16;
     EXPECT_EQ(goss_sync_register(sync, &tensor, nullptr), GOSS_ERR_UNSUPPORTED);
-    EXPECT_EQ(goss_sync_set_lr(sync, 0), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_EQ(goss_sync_set_lr(sync, -0.5), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("-0.5 is no learning rate; it must be at least 0"));
+    EXPECT_EQ(goss_sync_set_lr(sync, std::nan("")), GOSS_ERR_INVALID_ARGUMENT);
     EXPECT_OK(goss_sync_destroy(sync));
     EXPECT_OK(goss_sync_destroy(nullptr));
     EXPECT_EQ(goss_sync_step(nullptr), GOSS_ERR_INVALID_ARGUMENT);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -70,6 +71,16 @@ TEST(Synchronizer, RulesSeeParametersOnlyInStepsInWhichTheyExchangeThem) {
         EXPECT_LE(differences(states[step - 1], states[step]), 10u) << spec << " step " << step << ", rank " << rank;
       EXPECT_GT(differences(states[3], states[4]), 12u) << spec << ", rank " << rank;
     });
+  }
+}
+
+TEST(Synchronizer, EveryMethodTakesStepsWithALearningRateOf0) {
+  const Rates rates = [](int step) { return step == 0 || step % 4 == 3 ? 0.0 : 0.25; }; // so rounds of 4 end with it
+  for (const std::string& spec : allSpecs()) {
+    for (const std::vector<Vector>& ranks : runLibrary(spec, rates)) {
+      for (const Vector& x : ranks)
+        EXPECT_TRUE(std::ranges::all_of(x, [](double value) { return std::isfinite(value); })) << spec;
+    }
   }
 }
 
