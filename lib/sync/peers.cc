@@ -1,6 +1,9 @@
 #include "sync/peers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/wire.h"
@@ -275,20 +278,61 @@ Status Peers::gather(std::span<const std::byte> mine, std::span<std::byte> all, 
   return started.isOk() ? channel_.wait(&request) : started;
 }
 
-Status Peers::votes(std::span<const float> values, std::span<float> sum) {
-  const std::size_t bytes = (values.size() + 7) / 8;
-  framed_.assign(bytes, std::byte{0});
+Status Peers::gatherBits(std::span<const float> values, bool (*is_set)(float), std::size_t meaning_bytes,
+                         goss_request_t* request) {
+  framed_.assign((values.size() + 7) / 8, std::byte{0});
   for (std::size_t i = 0; i < values.size(); ++i) {
-    framed_[i / 8] |= static_cast<std::byte>((values[i] < 0 ? 0u : 1u) << (i % 8));
+    framed_[i / 8] |= static_cast<std::byte>((is_set(values[i]) ? 1u : 0u) << (i % 8));
   }
-  received_.resize(bytes * static_cast<std::size_t>(size()));
-  Status status = gather(framed_, received_, values.size_bytes());
-  std::fill(sum.begin(), sum.end(), 0.0f);
-  for (std::size_t from = 0; status.isOk() && from < received_.size(); from += bytes) {
+  received_.resize(framed_.size() * static_cast<std::size_t>(size()));
+  return channel_.startGather({framed_, received_, meaning_bytes}, request);
+}
+
+void Peers::addBits(std::span<float> sum, float set, float clear) const {
+  for (std::size_t from = 0; from < received_.size(); from += framed_.size()) {
     for (std::size_t i = 0; i < sum.size(); ++i) {
       const auto bit = static_cast<unsigned>(received_[from + i / 8]) >> (i % 8) & 1u;
-      sum[i] += bit == 1 ? 1.0f : -1.0f;
+      sum[i] += bit == 1 ? set : clear;
     }
+  }
+}
+
+Status Peers::votes(std::span<const float> values, std::span<float> sum, std::uint64_t step) {
+  constexpr double kHasZeros = 1, kNotFinite = 2;
+  double mine = 0;
+  for (const float value : values) {
+    mine = std::max(mine, !std::isfinite(value) ? kNotFinite : value == 0 ? kHasZeros : 0);
+  }
+  goss_request_t request = nullptr;
+  Status status = gatherBits(
+      values, [](float value) { return value >= 0; }, values.size_bytes(), &request);
+  if (!status.isOk()) {
+    return status;
+  }
+  std::vector<double> of_ranks(static_cast<std::size_t>(size()));
+  status = channel_.gather(mine, of_ranks); // while the bits travel
+  const Status arrived = channel_.wait(&request);
+  if (!status.isOk() || !arrived.isOk()) {
+    return status.isOk() ? arrived : status;
+  }
+  const auto bad = std::ranges::find(of_ranks, kNotFinite);
+  if (bad != of_ranks.end()) {
+    return Status::error(
+        GOSS_ERR_INVALID_ARGUMENT,
+        fmt::format("rank {}'s gradients or momenta are not finite in step {}", bad - of_ranks.begin(), step));
+  }
+  std::fill(sum.begin(), sum.end(), 0.0f);
+  addBits(sum, 1, -1);
+  if (std::ranges::find(of_ranks, kHasZeros) == of_ranks.end()) {
+    return status;
+  }
+  status = gatherBits(
+      values, [](float value) { return value == 0; }, 0, &request);
+  if (status.isOk()) {
+    status = channel_.wait(&request, false);
+  }
+  if (status.isOk()) {
+    addBits(sum, -1, 0); // takes back what their first bit has added
   }
   return status;
 }

@@ -83,8 +83,9 @@ class Peers {
   Status exactMean(std::span<float> values);
   /// `all` = the ranks' bytes in rank order. `meaning_bytes`: number of float32 bytes that `mine` stands for.
   Status gather(std::span<const std::byte> mine, std::span<std::byte> all, std::size_t meaning_bytes);
-  /// The sum of the ranks' signs of `values`, packed as bits; 0 counts as positive. In sum: -size .. size.
-  Status votes(std::span<const float> values, std::span<float> sum);
+  /// The sum of the ranks' signs of `values`; 0 has the sign 0. Signs travel as bits; only where a rank has a 0, a
+  /// second bit of each element tells zeros. Fails on all ranks, naming one whose values in this step are not finite.
+  Status votes(std::span<const float> values, std::span<float> sum, std::uint64_t step);
 
  private:
   Peers(Channel& channel, std::shared_ptr<const Codec> codec)
@@ -93,6 +94,11 @@ class Peers {
   Status encode(std::span<const float> values, std::uint64_t draw, bool contracts);
   Status decode(std::span<const std::byte> framed, std::uint64_t draw, std::span<float> values);
   std::span<std::byte> scratchFor(std::size_t count);
+  /// Starts to gather a bit of each value into received_.
+  Status gatherBits(std::span<const float> values, bool (*is_set)(float), std::size_t meaning_bytes,
+                    goss_request_t* request);
+  /// For each rank's bits in received_: adds `set` or `clear`.
+  void addBits(std::span<float> sum, float set, float clear) const;
 
   Channel& channel_;
   PairAverages pairs_;

@@ -1,6 +1,7 @@
 // Majority votes. lion: Liu et al., "Communication Efficient Distributed Training with Distributed Lion", NeurIPS 2024
 // (MaVo). signum: Bernstein et al., "signSGD with Majority Vote is Communication Efficient And Fault Tolerant", ICLR
-// 2019. A tie gives no step. Weight decay is the optimizer's.
+// 2019. A rank whose candidate is 0 abstains, as sign(0) = 0 in both, and a tie gives no step. Weight decay is the
+// optimizer's.
 #include <array>
 
 #include "sync/gossip/topology_parameters.h"
@@ -33,7 +34,7 @@ class MajorityVote : public Rule {
       candidate[i] = beta1_ * momentum[i] + (1 - beta1_) * model.g[i];
       momentum[i] = beta2_ * momentum[i] + (1 - beta2_) * model.g[i];
     }
-    Status status = peers.votes(candidate, model.g);
+    Status status = peers.votes(candidate, model.g, model.step);
     for (float& votes : model.g) {
       votes = votes > 0 ? 1.0f : votes < 0 ? -1.0f : 0.0f;
     }

@@ -340,7 +340,7 @@ def vote(beta1, beta2):
     x, m = start(), np.zeros((RANKS, ELEMENTS))
     for _ in range(STEPS):
         g = gradients(x)
-        ballots = np.where(beta1 * m + (1 - beta1) * g < 0, -1, 1)
+        ballots = np.sign(beta1 * m + (1 - beta1) * g)
         m = beta2 * m + (1 - beta2) * g
         x = x - LR * np.sign(ballots.sum(axis=0))
         yield x
@@ -558,6 +558,20 @@ class PublishedRules(unittest.TestCase):
                 library("one-byte", losses=True)
         finally:
             loss = kept
+
+    def test_a_rank_without_a_gradient_abstains_from_the_vote(self):
+        global RANKS, CURVATURE  # pylint: disable=global-statement
+        kept = RANKS, CURVATURE
+        CURVATURE = CURVATURE.copy()
+        CURVATURE[:, 0] = CURVATURE[1:, 1] = CURVATURE[0, 2] = CURVATURE[:2, 5] = 0
+        try:
+            for RANKS, betas in itertools.product((1, 3, 4), ((0.9, 0.99), (0.5, 0.5))):
+                with self.subTest(betas=betas, ranks=RANKS):
+                    computed, _ = library("lion:beta1={},beta2={}".format(*betas))
+                    np.testing.assert_allclose(computed, list(vote(*betas)), rtol=0, atol=EXACT)
+                    np.testing.assert_array_equal(computed[-1, :, 0], START[0])
+        finally:
+            RANKS, CURVATURE = kept
 
     def test_choco_keeps_the_mean_where_others_drift(self):
         """Behind step 5 there are no gradients: then 4 bits must not move the mean of the ranks."""

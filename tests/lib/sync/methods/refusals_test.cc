@@ -197,6 +197,27 @@ TEST(Refusals, OfTensorsThatCannotTakePart) {
   });
 }
 
+TEST(Refusals, OfVotesThatAreNotFiniteOnAllRanks) {
+  runRanks(3, [](goss_comm_t comm, int rank) {
+    std::vector<float> x(9, 1.0F), g(9, 1.0F);
+    goss_sync_t sync = nullptr;
+    EXPECT_OK(goss_sync_create(comm, "signum", &sync));
+    goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+    tensor.name = "x";
+    tensor.parameter = x.data();
+    tensor.gradient = g.data();
+    tensor.count = x.size();
+    EXPECT_OK(goss_sync_register(sync, &tensor, nullptr));
+    EXPECT_OK(goss_sync_start(sync));
+    EXPECT_OK(goss_sync_gradients(sync));
+    EXPECT_OK(goss_sync_step(sync));
+    if (rank == 1) g[8] = std::nanf("");
+    EXPECT_NE(goss_sync_gradients(sync), GOSS_SUCCESS);
+    EXPECT_THAT(goss_last_error(), HasSubstr("rank 1's gradients or momenta are not finite in step 2"));
+    EXPECT_OK(goss_sync_destroy(sync));
+  });
+}
+
 TEST(Refusals, OfStepsThatARankLeavesOut) {
   runRanks(2, [](goss_comm_t comm, int rank) {
     SyncRun run(comm, "local:h=2,steps=dynamic");
