@@ -104,6 +104,19 @@ TEST(TrainingLoop, AFailedCheckpointEndsTheRunWithItsReason) {
   EXPECT_THAT(errorOf([&] { loop.run(); }), AllOf(HasSubstr("step 4"), HasSubstr(directory / "run")));
 }
 
+TEST(TrainingLoop, ANewRunLeavesTheCheckpointsOfAnotherOneAlone) {
+  const TemporaryDirectory directory;
+  TrainOptions options = smallOptions(2);
+  options.checkpoint = directory / "run";
+  options.keep = 1;
+  runAlone(options);
+  const std::string saved = readBytes(directory / "run/step-00000002/model.safetensors");
+  options.seed = 2;
+  EXPECT_THAT(errorOf([&] { runAlone(options); }), AllOf(HasSubstr(directory / "run"), HasSubstr("step-00000002"),
+                                                         HasSubstr("--resume"), HasSubstr("another --checkpoint DIR")));
+  EXPECT_TRUE(readBytes(directory / "run/step-00000002/model.safetensors") == saved);
+}
+
 // The checkpoint of step 2 cannot be completed before its file has a reader; step 3 is trained meanwhile.
 TEST(TrainingLoop, StepsGoOnWhileACheckpointIsWritten) {
   const TemporaryDirectory directory;

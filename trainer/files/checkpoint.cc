@@ -165,6 +165,16 @@ std::vector<std::string> CheckpointStore::names() const {
   return names;
 }
 
+void CheckpointStore::requireNone() const {
+  if (!fs::is_directory(directory_)) return;
+  for (const std::string& name : names())
+    if (!isUnfinished(folder(name)))
+      fail(
+          "{} has checkpoints of another run, such as {}: give --resume to go on from them, or another --checkpoint "
+          "DIR",
+          directory_, name);
+}
+
 std::optional<std::string> CheckpointStore::latest() const {
   const std::string path = directory_ + "/latest";
   if (!fs::exists(path)) return std::nullopt;

@@ -34,6 +34,9 @@ class CheckpointStore {
   /// and has space for the `bytes` of a checkpoint, so that a run does not fail an hour later.
   void prepare(std::size_t bytes) const;
 
+  /// For a new run, which would remove another run's checkpoints with its own old ones: throws when there are any.
+  void requireNone() const;
+
   /// On rank 0: makes the folder of a checkpoint, and returns its name.
   std::string begin(std::size_t step) const;
   /// The names of the folders.

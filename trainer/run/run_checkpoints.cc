@@ -85,6 +85,7 @@ CheckpointStart RunCheckpoints::start(const CheckpointSetting& setting, Holdings
   const bool writes = saves_ && (group_.rank() == 0 || holdings_.differ);
   if (writes && !store_)
     fail("rank {} has a state of its own to save: give it --checkpoint DIR, as rank 0 has", group_.rank());
+  if (writes && !options_.resume) store_->requireNone();
   if (saves_) {
     const std::size_t bytes = writes ? bytesWrittenBy(group_.rank(), holdings_.share_of) : 0;
     const std::size_t needed = sumOfDisk(group_, writes ? store_->disk() : 0, bytes);
