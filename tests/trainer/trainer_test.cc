@@ -244,6 +244,36 @@ TEST(TrainingLoop, ATableHasARowForEachStepAndValidationAndIsAppendedTo) {
   EXPECT_THAT(errorOf([&] { Report(true, "", "/dev/full"); }), HasSubstr("No space left"));
 }
 
+TEST(TrainingLoop, ALineThatWasCutOffIsRemovedBeforeLinesAreAppended) {
+  const TemporaryDirectory directory;
+  const std::string log = directory / "log", table = directory / "csv", foreign = directory / "foreign";
+  for (const std::size_t step : {std::size_t{1}, std::size_t{2}}) {
+    testing::internal::CaptureStdout();
+    {
+      Report report(true, log, table);
+      report.begin({.total_steps = 2, .first_step = step - 1, .tokens_per_step = 128}, "{}");
+      report.step({step, 2.5, 1e-3, 0.75, 0.5});
+    }
+    testing::internal::GetCapturedStdout();
+    if (step == 1) std::ofstream(log, std::ios::app) << R"({"event":"step","step":2,"lo)";
+    if (step == 1) std::ofstream(table, std::ios::app) << "2,2.";
+  }
+  std::istringstream lines(readBytes(log));
+  std::vector<std::string> events;
+  for (std::string line; std::getline(lines, line);)
+    events.push_back(nlohmann::json::parse(line).at("event"));
+  EXPECT_THAT(events, testing::ElementsAre("start", "step", "start", "step"));
+  EXPECT_THAT(readBytes(table), testing::EndsWith("\n1,2.5,,0.001,0.75,128,0.5,256\n2,2.5,,0.001,0.75,256,0.5,256\n"));
+  writeBytes(log, "{\"ev"); // of the first line
+  writeBytes(table, "step,lo");
+  const Report again(true, log, table);
+  EXPECT_EQ(readBytes(log), "");
+  EXPECT_EQ(readBytes(table), "step,loss,validation_loss,lr,grad_norm,tokens,seconds,tokens_per_s\n");
+  writeBytes(foreign, "notes\nof mine");
+  const Report beside(true, foreign);
+  EXPECT_EQ(readBytes(foreign), "notes\nof mine");
+}
+
 TEST(TrainingLoop, ALogThatCannotBeOpenedIsNamed) {
   EXPECT_THAT(errorOf([] { Report(true, "/nonexistent/log"); }), HasSubstr("/nonexistent/log"));
   EXPECT_EQ(errorOf([] { Report(false, "/nonexistent/log"); }), ""); // the other ranks have no log

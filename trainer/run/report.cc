@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <system_error>
 
 #include "trainer/base/error.h"
@@ -17,6 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kLogBegins = "{\"event\":";
 constexpr const char* kCsvHeader = "step,loss,validation_loss,lr,grad_norm,tokens,seconds,tokens_per_s";
 
 /// The first line of a file, without its line break; "" for an empty file, and for a pipe or terminal, which gives
@@ -40,6 +42,25 @@ std::string grouped(double value) {
   return out;
 }
 
+/// Cuts off the last line of a file of ours if it has no line break: a full disk or a crash left it unfinished.
+/// `begins` is how such a file begins; others stay as they are.
+void cutUnfinishedLine(const std::string& path, std::string_view begins) {
+  if (!std::filesystem::is_regular_file(path)) return;
+  std::ifstream file(path);
+  std::string first(begins.size(), '\0');
+  file.read(first.data(), static_cast<std::streamsize>(first.size()));
+  first.resize(static_cast<std::size_t>(file.gcount()));
+  if (first.empty() || !begins.starts_with(first)) return;
+  file.clear();
+  const std::uintmax_t size = std::filesystem::file_size(path);
+  std::uintmax_t end = size;
+  for (; end > 0; --end) {
+    file.seekg(static_cast<std::streamoff>(end - 1));
+    if (file.get() == '\n') break;
+  }
+  if (end < size) std::filesystem::resize_file(path, end);
+}
+
 } // namespace
 
 std::string formatDuration(double seconds) {
@@ -49,8 +70,10 @@ std::string formatDuration(double seconds) {
   return fmt::format("{}s", total);
 }
 
-Report::LineFile::LineFile(const std::string& path) : file_(nullptr, &std::fclose), path_(path) {
+Report::LineFile::LineFile(const std::string& path, std::string_view begins)
+    : file_(nullptr, &std::fclose), path_(path) {
   if (path.empty()) return;
+  cutUnfinishedLine(path, begins);
   file_.reset(std::fopen(path.c_str(), "ae"));
   if (file_ == nullptr) fail("cannot open the log {}: {}", path, std::generic_category().message(errno));
 }
@@ -63,7 +86,7 @@ void Report::LineFile::append(const std::string& line) {
 }
 
 Report::Report(bool is_active, const std::string& log_path, const std::string& csv_path)
-    : is_active_(is_active), log_(is_active ? log_path : ""), csv_(is_active ? csv_path : "") {
+    : is_active_(is_active), log_(is_active ? log_path : "", kLogBegins), csv_(is_active ? csv_path : "", kCsvHeader) {
   if (!is_active || csv_path.empty()) return;
   const std::string first = firstLine(csv_path);
   if (first.empty()) {

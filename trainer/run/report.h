@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace goss::trainer {
 
@@ -29,8 +30,9 @@ struct RunShape {
 /// Reports a run. Only rank 0's object is active; the others are silent. One thread.
 class Report {
  public:
-  /// Either path may be empty; both files are appended to. `csv_path` names a table in CSV form, with a row for each
-  /// step and each validation. Throws Error when a file cannot be opened, or when `csv_path` has another first line.
+  /// Either path may be empty; both files are appended to, without a last line that was cut off. `csv_path` names a
+  /// table in CSV form, with a row for each step and each validation. Throws Error when a file cannot be opened, or
+  /// when `csv_path` has another first line.
   explicit Report(bool is_active, const std::string& log_path = "", const std::string& csv_path = "");
 
   /// Prints a line of text for the user.
@@ -46,7 +48,7 @@ class Report {
   /// A file to which whole lines are appended; without a path it takes none.
   class LineFile {
    public:
-    explicit LineFile(const std::string& path);
+    LineFile(const std::string& path, std::string_view begins);
     void append(const std::string& line);
 
    private:
