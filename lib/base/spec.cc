@@ -129,6 +129,11 @@ bool SpecReader::knows(std::string_view key) const {
   return std::any_of(known_.begin(), known_.end(), [&](const ParameterInfo& info) { return info.key == key; });
 }
 
+bool SpecReader::has(std::string_view key) const {
+  return std::any_of(spec_.parameters.begin(), spec_.parameters.end(),
+                     [&](const SpecParameter& parameter) { return parameter.key == key; });
+}
+
 void SpecReader::refuse(const std::string& reason) {
   if (flaw_.empty()) {
     flaw_ = reason;

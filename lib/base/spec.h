@@ -59,6 +59,8 @@ class SpecReader {
   /// parameter added later does not rename the method in checkpoints and records.
   bool choice(std::string_view key, std::string_view other);
   [[nodiscard]] bool knows(std::string_view key) const;
+  /// Whether the spec names the parameter.
+  [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] const std::string& name() const { return spec_.name; }
   /// Refuses the spec for a reason that concerns several parameters.
   void refuse(const std::string& reason);

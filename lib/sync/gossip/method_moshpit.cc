@@ -138,8 +138,13 @@ Composition make(SpecReader& reader) {
   plan.topology = dims == "auto" ? "grid" : fmt::format("grid:{}", dims);
   plan.period = reader.integer("h", kPeriodRange);
   plan.rounds = reader.integer("rounds", {0, 1e6});
-  return reader.choice("wait", "0") ? makeAttending(reader, std::move(plan))
-                                    : composeRule(reader, std::make_unique<Mixing>(std::move(plan)));
+  if (reader.choice("wait", "0")) {
+    return makeAttending(reader, std::move(plan));
+  }
+  if (reader.has("patience") || reader.has("rates")) {
+    reader.refuse("patience and rates are of wait=0");
+  }
+  return composeRule(reader, std::make_unique<Mixing>(std::move(plan)));
 }
 
 } // namespace

@@ -50,6 +50,8 @@ TEST(Refusals, OfSpecsNameWhatIsWrong) {
                         {"fedavg:samples=3;0", "samples is neither equal nor numbers above 0"},
                         {"fedavg:samples=3;", "samples is neither equal nor numbers above 0"},
                         {"0-1-adam:freeze=0", "freeze"},
+                        {"moshpit:patience=1", "patience and rates are of wait=0"},
+                        {"moshpit:wait=1,rates=3;1;1", "patience and rates are of wait=0"},
                         {"fedavg:samples=3;2", "is for 2 ranks, but there are 1"},
                         {"local:islands=2", "1 ranks cannot be cut into 2 equal islands"}};
   runRanks(1, [&](goss_comm_t comm, int) {
