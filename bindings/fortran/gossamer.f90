@@ -3,8 +3,9 @@
 !> - Every procedure ends with optional `status` and `errmsg`. Without `status` a failure is an error stop with the library's text.
 !> - Buffers are contiguous arrays of any rank, or scalars, of integer(int8, int32, int64), real(real32, real64) or logical(c_bool);
 !>   their sizes are checked. Other kinds, and two buffers of unlike kinds, do not compile.
-!> - With `request` a call returns at once. Its buffers are declared `asynchronous` and left alone until goss_wait. They are variables
-!>   or sections with subscript ranges: an expression, or a section with a vector subscript, is a copy that is gone when the call returns.
+!> - With `request`, and between goss_group_begin and goss_group_end, a call returns at once. Its buffers are declared `asynchronous`
+!>   and left alone until goss_wait or goss_group_end. They are variables or sections with subscript ranges: an expression, or a
+!>   section with a vector subscript, is a copy that is gone when the call returns.
 !> - Ranks, roots and tensors count from 0 as in C; goss_wait_any counts requests from 1.
 !> - What is not here (pipelines, checkpoints, codecs of one's own, ...) is in module gossamer_abi, which declares the whole C ABI.
 module gossamer
@@ -249,7 +250,8 @@ contains
     call finish(c_goss_request_free(c_loc(request%handle)), status, errmsg)
   end subroutine
 
-  !> Until goss_group_end this thread's calls without request are only started, so that they cannot deadlock. Groups nest.
+  !> Until goss_group_end this thread's calls without request are only started, so that they cannot deadlock. Groups nest. Buffers
+  !> are those of calls with `request`: no expressions, no vector subscripts.
   subroutine goss_group_begin(status, errmsg)
     integer, intent(out), optional :: status
     character(*), intent(inout), optional :: errmsg
