@@ -1,5 +1,6 @@
 #include "transports/loopback/endpoint.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -13,7 +14,9 @@ namespace {
 constexpr std::string_view kMagic = "GLB1";
 
 /// The part of an address before the pointer.
-std::string addressPrefix() { return std::string(kMagic) + processIdentity(); }
+std::string_view prefixOf(std::string_view address) {
+  return address.substr(0, address.size() - std::min(address.size(), sizeof(std::uint64_t)));
+}
 
 } // namespace
 
@@ -67,17 +70,18 @@ void Endpoint::close() {
 
 std::string encodeAddress(const Endpoint& endpoint) {
   base::WireWriter writer;
-  writer.raw(addressPrefix()).integer(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&endpoint)));
+  writer.raw(kMagic)
+      .raw(processIdentity())
+      .integer(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&endpoint)));
   return writer.take();
 }
 
-bool isOfThisProcess(std::string_view address) {
-  std::string prefix = addressPrefix();
-  return address.size() == prefix.size() + sizeof(std::uint64_t) && address.starts_with(prefix);
+bool isOfOneProcess(std::string_view own, std::string_view address) {
+  return !own.empty() && own.size() == address.size() && prefixOf(own) == prefixOf(address);
 }
 
-std::shared_ptr<Endpoint> resolveAddress(std::string_view address) {
-  if (!isOfThisProcess(address)) return nullptr;
+std::shared_ptr<Endpoint> resolveAddress(std::string_view own, std::string_view address) {
+  if (!isOfOneProcess(own, address)) return nullptr;
   auto pointer = base::loadLittleEndian<std::uint64_t>(address.data() + address.size() - sizeof(std::uint64_t));
   return reinterpret_cast<Endpoint*>(static_cast<std::uintptr_t>(pointer))->shared_from_this();
 }

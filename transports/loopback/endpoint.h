@@ -66,10 +66,11 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
 
 /// The address that LoopbackTransport::open() returns: process, its start time (pids are reused), and the endpoint.
 std::string encodeAddress(const Endpoint& endpoint);
-/// The endpoint of an address of this process; null for an address of any other process or form.
-std::shared_ptr<Endpoint> resolveAddress(std::string_view address);
-/// Whether the address was made in this process; does not touch the endpoint.
-bool isOfThisProcess(std::string_view address);
+/// Whether the address was made in the process that made the address `own`; does not touch the endpoint.
+bool isOfOneProcess(std::string_view own, std::string_view address);
+/// The endpoint of an address of this process, which made the address `own`; null for an address of any other process
+/// or form.
+std::shared_ptr<Endpoint> resolveAddress(std::string_view own, std::string_view address);
 
 } // namespace goss::transports::loopback
 

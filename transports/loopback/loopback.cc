@@ -43,6 +43,7 @@ struct LoopbackTransport::Peer {
   const int rank;
   std::shared_ptr<Endpoint> endpoint; ///< Null before connect().
   bool greeted = false;               ///< The peer's hello has come.
+  bool is_busy = false;               ///< It is in LoopbackTransport::busy_.
   Status refused;                     ///< Why connect() failed.
   Matcher matcher;
   LocalRecvs<Mail> recvs;
@@ -74,14 +75,15 @@ Result<std::string> LoopbackTransport::open() {
   Result<platform::Wakeup> wakeup = platform::Wakeup::create();
   if (!wakeup.isOk()) return wakeup.status();
   endpoint_ = std::make_shared<Endpoint>(context_, wakeup.take());
-  return loopback::encodeAddress(*endpoint_);
+  address_ = loopback::encodeAddress(*endpoint_);
+  return address_;
 }
 
-bool LoopbackTransport::reaches(std::string_view address) const { return loopback::isOfThisProcess(address); }
+bool LoopbackTransport::reaches(std::string_view address) const { return loopback::isOfOneProcess(address_, address); }
 
 Status LoopbackTransport::connect(int rank, std::string_view address) {
   Peer& to = peer(rank);
-  std::shared_ptr<Endpoint> endpoint = loopback::resolveAddress(address);
+  std::shared_ptr<Endpoint> endpoint = loopback::resolveAddress(address_, address);
   if (!endpoint) {
     to.refused = protocolError(rank, "a loopback address that is not of this process");
   } else if (endpoint->job() != context_.job) {
@@ -149,6 +151,7 @@ void LoopbackTransport::recv(RecvOperation& operation) {
     deferred_.add(operation, from.refused);
   } else {
     from.matcher.post(operation);
+    noteWork(from);
   }
 }
 
@@ -163,7 +166,9 @@ void LoopbackTransport::cancel(SendOperation& operation) {
 
 void LoopbackTransport::cancel(RecvOperation& operation) {
   deferred_.cancel(operation);
-  peer(operation.peer).matcher.cancel(operation);
+  Peer& from = peer(operation.peer);
+  from.matcher.cancel(operation);
+  noteWork(from);
 }
 
 bool LoopbackTransport::tryLend(Tag loan) {
@@ -183,16 +188,29 @@ bool LoopbackTransport::tryGiveBack(int rank, Tag loan) { return peer(rank).endp
 bool LoopbackTransport::progress() {
   bool any = deferred_.drain();
   if (endpoint_ && endpoint_->hasMail()) any |= readMails();
-  for (auto& from : peers_) {
-    if (from->hasWork()) any |= settle(*from);
+  settling_.swap(busy_);
+  for (Peer* from : settling_) {
+    from->is_busy = false;
+    any |= settle(*from);
+    noteWork(*from);
   }
+  settling_.clear();
   return any;
+}
+
+/// To be called after whatever may give the peer's messages and receives work.
+void LoopbackTransport::noteWork(Peer& from) {
+  if (from.is_busy || !from.hasWork()) return;
+  from.is_busy = true;
+  busy_.push_back(&from);
 }
 
 bool LoopbackTransport::readMails() {
   endpoint_->take(incoming_);
   for (Mail& mail : incoming_) {
-    handle(peer(mail.from), mail);
+    Peer& from = peer(mail.from);
+    handle(from, mail);
+    noteWork(from);
   }
   const bool any = !incoming_.empty();
   incoming_.clear();
@@ -270,8 +288,7 @@ void LoopbackTransport::losePeer(Peer& from, const Status& status, PeerLoss how)
 }
 
 bool LoopbackTransport::hasWork() const {
-  return !deferred_.empty() ||
-         std::any_of(peers_.begin(), peers_.end(), [](const auto& from) { return from->hasWork(); });
+  return !deferred_.empty() || std::ranges::any_of(busy_, [](const Peer* from) { return from->hasWork(); });
 }
 
 int LoopbackTransport::pollFd() const { return endpoint_->fd(); }
@@ -281,8 +298,10 @@ bool LoopbackTransport::prepareToSleep() { return !hasWork() && endpoint_->prepa
 void LoopbackTransport::sleepEnded() { endpoint_->sleepEnded(); }
 
 void LoopbackTransport::discard(Tag mask, Tag value) {
-  for (const auto& from : peers_)
+  for (const auto& from : peers_) {
     from->matcher.discard(mask, value);
+    noteWork(*from);
+  }
 }
 
 bool LoopbackTransport::peek(int rank, Tag mask, Tag value, Arrived& found) const {

@@ -3,6 +3,7 @@
 #define GOSS_TRANSPORTS_LOOPBACK_LOOPBACK_H_
 
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -72,14 +73,18 @@ class LoopbackTransport final : public Transport, private Lending {
   void handle(Peer& from, loopback::Mail& mail);
   void begin(Peer& from, loopback::Mail& mail);
   bool settle(Peer& from);
+  void noteWork(Peer& from);
   void completeSend(const std::shared_ptr<Offer>& offer);
   void losePeer(Peer& from, const Status& status, PeerLoss how);
   [[nodiscard]] bool hasWork() const;
 
   const TransportContext context_;
   std::shared_ptr<loopback::Endpoint> endpoint_;
+  std::string address_; ///< Of endpoint_; "": it is not open.
   Deferred deferred_;
   std::vector<std::unique_ptr<Peer>> peers_; ///< By rank; empty before the first is needed.
+  std::vector<Peer*> busy_;                  ///< All peers that have work, and perhaps others.
+  std::vector<Peer*> settling_;              ///< Those of busy_ that progress() settles now.
   std::vector<loopback::Mail> incoming_;
   std::unordered_map<SendOperation*, std::shared_ptr<Offer>> offers_; ///< Offers that no receiver has taken yet.
 };
