@@ -202,7 +202,7 @@ Status BootstrapMember::secure(const platform::SocketAddress& address, Deadline 
 
 Status BootstrapMember::readFrame(BootstrapHeader& header, std::string& payload, Deadline deadline) {
   while (turn_ && begun_.empty() && !stream_.hasInput() && !deadline.expired() &&
-         !platform::waitReadable(stream_.fd(), earlier(deadline, Deadline::after(milliseconds(kTurnMs)))))
+         !platform::waitReadable(stream_.fd(), earlier(deadline, Deadline::after(turnSpan(launch_.ranks, kTurnMs)))))
     turn_();
   char bytes[kBootstrapHeaderBytes] = {};
   const std::size_t had = std::exchange(begun_, {}).copy(bytes, sizeof bytes);

@@ -35,7 +35,7 @@ class Rendezvous {
   /// The routers between this rank and rank 0.
   [[nodiscard]] const Site& site() const { return site_; }
 
-  /// From now on allGather() calls `turn` on its thread while it waits, at least every kTurnMs.
+  /// From now on allGather() calls `turn` on its thread while it waits, every kTurnMs or turnSpan().
   void whileWaiting(std::function<void()> turn) { turn_ = std::move(turn); }
 
   static constexpr std::size_t kMaxCardBytes = 64u << 10;

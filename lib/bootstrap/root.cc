@@ -133,7 +133,7 @@ Status BootstrapRoot::waitForCards(Deadline deadline, std::int64_t timeout_ms) {
     const Deadline until = earlier(deadline, members_deadline_);
     if (until.expired()) return missing(timeout_ms);
     if (Status left = findLeaver(); !left.isOk()) return left;
-    const Deadline next_turn = turn_ ? Deadline::after(milliseconds(kTurnMs)) : Deadline();
+    const Deadline next_turn = turn_ ? Deadline::after(turnSpan(launch_.ranks, kTurnMs)) : Deadline();
     if (Status taken = takeEvents(earlier(earlier(until, firstLeaver()), next_turn)); !taken.isOk()) return taken;
     if (turn_) turn_();
   }

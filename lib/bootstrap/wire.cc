@@ -1,6 +1,7 @@
 #include "bootstrap/wire.h"
 
 #include <fmt/format.h>
+#include <zstd.h>
 
 #include <cstring>
 
@@ -136,25 +137,43 @@ Result<Welcome> decodeWelcome(std::string_view payload) {
   return welcome;
 }
 
+namespace {
+
+/// Upper bound of the bytes of `ranks` cards with their lengths.
+std::size_t mostPlainBytes(int ranks) {
+  return static_cast<std::size_t>(ranks) * (sizeof(std::uint32_t) + Rendezvous::kMaxCardBytes);
+}
+
+} // namespace
+
 std::string encodeCards(const std::vector<std::string>& cards) {
   base::WireWriter out;
   for (const std::string& card : cards)
     out.text(card);
-  return out.take();
+  const std::string plain = out.take();
+  std::string packed(::ZSTD_compressBound(plain.size()), '\0');
+  const std::size_t bytes =
+      ::ZSTD_compress(packed.data(), packed.size(), plain.data(), plain.size(), ZSTD_CLEVEL_DEFAULT);
+  packed.resize(::ZSTD_isError(bytes) != 0 ? 0 : bytes); // Only memory can be short: the members refuse what is empty.
+  return packed;
 }
 
 Result<std::vector<std::string>> decodeCards(std::string_view payload, int ranks) {
-  base::WireReader in(payload);
+  const auto damaged = [] { return protocolError("rank 0 sent damaged cards"); };
+  // Errors are numbers above all sizes.
+  const unsigned long long bytes = ::ZSTD_getFrameContentSize(payload.data(), payload.size());
+  if (bytes > mostPlainBytes(ranks)) return damaged();
+  std::string plain(static_cast<std::size_t>(bytes), '\0');
+  if (::ZSTD_decompress(plain.data(), plain.size(), payload.data(), payload.size()) != plain.size()) return damaged();
+  base::WireReader in(plain);
   std::vector<std::string> cards;
   cards.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank)
     cards.emplace_back(in.text(Rendezvous::kMaxCardBytes));
-  if (!in.complete()) return protocolError("rank 0 sent damaged cards");
+  if (!in.complete()) return damaged();
   return cards;
 }
 
-std::size_t mostCardsBytes(int ranks) {
-  return static_cast<std::size_t>(ranks) * (sizeof(std::uint32_t) + Rendezvous::kMaxCardBytes);
-}
+std::size_t mostCardsBytes(int ranks) { return ::ZSTD_compressBound(mostPlainBytes(ranks)); }
 
 } // namespace goss

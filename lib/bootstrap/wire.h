@@ -2,7 +2,9 @@
 #ifndef GOSS_LIB_BOOTSTRAP_WIRE_H_
 #define GOSS_LIB_BOOTSTRAP_WIRE_H_
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,12 +15,18 @@
 
 namespace goss {
 
-inline constexpr std::uint16_t kBootstrapVersion = 4; ///< Also the version of the cards.
+inline constexpr std::uint16_t kBootstrapVersion = 5; ///< Also the version of the cards.
 inline constexpr std::size_t kHelloBytes = 48;
 inline constexpr std::size_t kBootstrapHeaderBytes = 16;
 inline constexpr std::size_t kMaxReasonBytes = 4096;
 /// Keeps sums of lengths far from overflow; a star topology is unsuitable long before.
 inline constexpr int kMaxRanks = 1 << 16;
+
+/// How often each rank takes a turn (Rendezvous::whileWaiting) while it waits. Ranks that share a host, as threads do
+/// in tests, would otherwise use up its processors by their turns, and those that are still connecting would be late.
+constexpr std::chrono::milliseconds turnSpan(int ranks, int least_ms) {
+  return std::chrono::milliseconds(std::max(least_ms, ranks / 16));
+}
 
 /// The first bytes that a caller sends.
 struct Hello {
@@ -38,7 +46,7 @@ enum class BootstrapFrame : std::uint8_t {
   welcome = 1, ///< To the caller: it is accepted; the payload is a Welcome.
   refused = 2, ///< To the caller: it is refused; the payload is the reason.
   card = 3,    ///< To rank 0: milliseconds until the caller gives up (u32), then its card.
-  cards = 4,   ///< From rank 0: for every rank a length (u32) and its card.
+  cards = 4,   ///< From rank 0: encodeCards().
   failed = 5,  ///< From rank 0: the meeting is over; the payload is the reason.
 };
 
@@ -65,9 +73,12 @@ Result<BootstrapHeader> decodeHeader(std::string_view bytes, std::size_t limit);
 /// The payload in the bytes that followed `header`. Errors: protocol, when bytes were corrupted on the network.
 Result<std::string_view> decodePayload(const BootstrapHeader& header, std::string_view bytes);
 
+/// All cards, compressed: what ranks of a host have in common then takes space once, and cards that are all equal take
+/// hardly more than one.
 std::string encodeCards(const std::vector<std::string>& cards);
+/// Errors: protocol.
 Result<std::vector<std::string>> decodeCards(std::string_view payload, int ranks);
-/// Upper bound of the bytes of `ranks` cards.
+/// Upper bound of the bytes that encodeCards() makes of `ranks` cards.
 std::size_t mostCardsBytes(int ranks);
 
 } // namespace goss

@@ -153,7 +153,7 @@ THIRD_PARTY = {
     "c10/": ("trainer/compute/aten/aten_ops.cc",),
     "torch/": (),
     "isa-l": ("lib/platform/crc32c.cc",),
-    "zstd": ("compressors/lossless/plane_coder.cc",),
+    "zstd": ("compressors/lossless/plane_coder.cc", "lib/bootstrap/wire.cc"),
     "iostream": (),
 }
 

@@ -132,6 +132,20 @@ TEST(BootstrapFormat, CardsAreCheckedForLengthAndNumber) {
   EXPECT_FALSE(decodeCards(bytes, 4).isOk());
   EXPECT_FALSE(decodeCards(bytes.substr(0, bytes.size() - 1), 3).isOk());
   EXPECT_FALSE(decodeCards(std::string("\xff\xff\xff\xff", 4), 1).isOk());
+  EXPECT_FALSE(decodeCards("", 0).isOk());
+}
+
+TEST(BootstrapFormat, CardsOfRanksOfAHostTakeSpaceOnce) {
+  const auto cardOf = [](int host, int rank) {
+    return "host " + toHex(std::string(400, static_cast<char>('a' + host))) + " port " + std::to_string(40000 + rank);
+  };
+  std::vector<std::string> cards;
+  for (int rank = 0; rank < 1000; ++rank)
+    cards.push_back(cardOf(rank / 100, rank));
+  const std::string bytes = encodeCards(cards);
+  EXPECT_EQ(decodeCards(bytes, 1000).value(), cards);
+  EXPECT_LT(bytes.size(), 1000 * 20U);
+  EXPECT_LT(encodeCards(std::vector<std::string>(1000, cardOf(0, 0))).size(), 200U) << "all are equal";
 }
 
 } // namespace
