@@ -79,7 +79,7 @@ void PartedOutbox::cancel(SendOperation& operation) {
 }
 
 void PartedOutbox::tell(const ControlFrame& frame) {
-  controls_.push_back(frame);
+  controls_.pushBack(frame);
   idle_ = false;
 }
 
@@ -118,7 +118,7 @@ bool PartedOutbox::sendNext() {
   if (!controls_.empty()) {
     if (!hasRoom(0)) return false;
     write(controls_.front());
-    controls_.pop_front();
+    controls_.popFront();
     return true;
   }
   if (!partsAreNext()) {
