@@ -23,7 +23,7 @@ constexpr std::size_t kDrawnRanks = 32;
 /// The part of a step's time that the backward pass takes; it follows the forward pass.
 constexpr double kBackwardPart = 2.0 / 3;
 
-/// The tensors that stand for the model, and the spec with buckets as many as they.
+/// Small tensors that represent the model, and the spec, with a bucket size that gives as many buckets as tensors.
 struct StandIn {
   std::string spec;
   std::size_t tensors = 1;

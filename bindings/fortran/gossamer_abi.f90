@@ -1,5 +1,5 @@
 ! bindings/fortran/generate wrote this file; do not edit it.
-!> The C ABI of Gossamer its functions with c_ before their names; the C headers say what each does. Pointers are type(c_ptr).
+!> The C ABI of Gossamer. The names of functions begin with c_; the C headers document them. Pointers are type(c_ptr).
 module gossamer_abi
   use, intrinsic :: iso_c_binding
   implicit none (type, external)

@@ -24,7 +24,7 @@ type Comm struct {
 	requests map[*Request]bool
 }
 
-// newComm takes what make_ makes of the ranks of parent, or, where that is nil, of those that the environment or a Config names.
+// newComm wraps the communicator that make_ creates, from parent, or if that is nil, from the environment or a Config.
 func newComm(parent abi.Comm, make_ func(comm *abi.Comm) abi.Status) (*Comm, error) {
 	var raw abi.Comm // C may be given only pointers to memory of Go that holds none, here and wherever a result has a variable of its own
 	if err := call(parent, func() abi.Status { return make_(&raw) }); err != nil || raw == nil {
@@ -73,7 +73,7 @@ func (c *Comm) interrupt(f func(raw abi.Comm) abi.Status) error {
 	return call(c.raw, func() abi.Status { return f(c.raw) })
 }
 
-// check is that of a call on this thread, which the caller has locked, where nothing keeps the communicator open.
+// check returns the error of a call that this locked OS thread has made, and works after Close, too.
 func (c *Comm) check(status abi.Status) error {
 	c.life.RLock()
 	defer c.life.RUnlock()
@@ -217,7 +217,7 @@ func (c *Comm) MeasureLinks(ctx context.Context) (string, error) {
 	return links, because(ctx, err)
 }
 
-// Options are what one operation does otherwise than by default; goss_options says what the fields mean.
+// Options holds the options of one operation; zero values are defaults. goss_options documents the fields.
 type Options struct {
 	Timeout     time.Duration
 	Algorithm   string

@@ -113,7 +113,7 @@ func (c *Comm) holds(memory *block) bool {
 	return owner.blocks[memory]
 }
 
-// lend counts an operation that uses the memory, or with -1 one that does not any more.
+// lend adds 1 or -1 to the number of operations that use the memory.
 func (d *description) lend(by int) {
 	for _, one := range []span{d.send, d.recv} {
 		if one.block != nil {

@@ -66,7 +66,7 @@ ncclResult_t makeOf(const std::shared_ptr<ncclComm>& parent, ncclComm_t* out, co
               std::move(start));
 }
 
-/// Without a communicator of its own this rank takes part all the same.
+/// Takes part in a split of `parent` without getting a communicator, because a split is collective.
 ncclResult_t joinNone(const std::shared_ptr<ncclComm>& parent, int key) {
   auto hidden = std::make_shared<ncclComm>(parent->device, 0, 1, goss::nccl::emptyConfig());
   return goss::nccl::begin(hidden, parent.get(), nullptr,

@@ -58,8 +58,8 @@ class GraphCalls {
   void abort(const Status& failure);
   /// Graphs wait no more for calls that have failed.
   void release();
-  /// The communicator ends: what graphs that remain replay from now on fails at once. Returns when nothing uses it any
-  /// more.
+  /// Called before the communicator is destroyed: from now on replays of the remaining graphs fail at once. Returns
+  /// when no replay uses the communicator.
   void end();
 
  private:

@@ -12,8 +12,8 @@ namespace goss::nccl {
 /// Puts `call` into its stream, or into the group.
 ncclResult_t launch(const std::shared_ptr<ncclComm>& comm, std::shared_ptr<Call> call);
 
-/// Makes a communicator. Ends `turn` when it exchanges nothing more on the one that this comes out of; else its end
-/// does.
+/// Makes a communicator from a parent. May end `turn` after its last exchange on the parent; otherwise `turn` ends when
+/// the function returns.
 using Starter = std::function<Result<goss_comm_t>(Turn& turn)>;
 /// Starts `comm`, which comes out of `parent` (null: of none), by `start`, in a thread of its own; in a group at its
 /// end. Waits for the end of the start if `comm` blocks, and then returns its state, else ncclInProgress. On failure

@@ -1,4 +1,5 @@
-/// The order in which communicators come out of another: what ranks exchange on it takes numbers among its collectives.
+/// Orders the creation of communicators from a parent, because the exchanges of a creation take sequence numbers among
+/// the parent's collectives.
 #ifndef GOSS_BINDINGS_NCCL_TURN_H_
 #define GOSS_BINDINGS_NCCL_TURN_H_
 

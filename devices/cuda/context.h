@@ -37,9 +37,10 @@ class Context {
   const std::string name_;
 };
 
-/// The context is the calling thread's for as long as this lives. While another thread captures a stream in global
-/// mode, calls of this one that no capture can hold, such as asking for an event, would fail and break that capture;
-/// none of the library's touches a captured stream, so it makes them in relaxed mode.
+/// Makes the context current in the calling thread as long as the object lives, and sets the thread's capture mode to
+/// relaxed. In the default mode, calls that a capture does not allow, such as cuEventQuery, fail while another thread
+/// captures a stream in global mode, and break that capture. Relaxed mode is safe, because the library makes no such
+/// calls on a captured stream.
 class InContext {
  public:
   explicit InContext(const Context& context) : driver_(context.driver()) {

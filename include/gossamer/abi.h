@@ -9,9 +9,9 @@
 ///   sync.h          synchronizers
 ///   window.h        one-sided access to other ranks' memory, averages of pairs
 ///
-/// Beside them gossamer_mpi.h, which wants mpi.h, makes a communicator over the ranks of an MPI communicator; it is a
-/// function in the header; and gossamer.hpp, which is the ABI as C++20. The library's own C++ headers are not
-/// installed: a program adds a codec through compression.h, and it cannot add transports or algorithms.
+/// Two further headers are installed. gossamer_mpi.h includes mpi.h, and defines a function that makes a communicator
+/// over the ranks of an MPI communicator. gossamer.hpp is the ABI for C++20. The library's own C++ headers are not
+/// installed: a program can add codecs (compression.h), but no transports or algorithms.
 ///
 /// A program that was compiled with an earlier version of these headers runs with every later libgossamer.so.0:
 /// functions and values are added, never changed or renumbered, and structs that begin with `size` grow at their ends.

@@ -43,9 +43,9 @@ struct AlgorithmTraits {
 /// How the schedules of all ranks follow from those of the first `period` ranks. The ranks are blocks of `period`
 /// consecutive ones, and rank i of block b has the steps, dependencies and numbers of chunks of rank i of block 0; the
 /// peer in block c of a step is in block c + b, modulo the number of blocks, or in block c xor b. Which chunks a step
-/// moves may differ. Where `local` is given, blocks consist of so many consecutive ranks a group, and rank j of each
-/// group also has the steps of the group's first rank: a peer that is rank k of its group is rank k + j there, modulo
-/// `local`.
+/// moves may differ. If `local` is above 1, each block consists of groups of `local` consecutive ranks, and rank j of a
+/// group also has the steps of the group's first rank, with rank k + j (modulo `local`) of the peer's group in the
+/// place of rank k.
 struct Symmetry {
   int period = 0;            ///< Divides the number of ranks; 0: ranks do not follow from one another.
   bool exclusive_or = false; ///< Then the number of blocks is a power of two.
@@ -63,19 +63,19 @@ enum class Hops : std::uint8_t {
 };
 
 /// A part of the longest path through the schedules of all ranks: messages of one size that pass one rank's port one
-/// after the other. Where links cost the same, or the same within nodes and between them, such rounds tell a price
-/// without a schedule (planner/closed_form.h).
+/// after the other. If all links have one price, or one price within nodes and one between them, the planner computes
+/// the price from these rounds, without a schedule (planner/closed_form.h).
 struct CostRound {
   double part = 1;         ///< Of a message: parts of the vector, or (Partition::byRank) blocks of one rank.
-  int messages = 1;        ///< That pass the port.
-  std::uint32_t times = 1; ///< So many rounds like this one follow each other.
+  int messages = 1;        ///< Messages that pass the port.
+  std::uint32_t times = 1; ///< Number of equal rounds in a row.
   int sums = 0;            ///< Additions (or copies) by the receiver for each element that arrives.
   bool enters = false;     ///< The port is the receiver's: other ranks each send one of the messages.
-  bool waits = true;       ///< The round begins when that before has arrived; false: when its messages have left.
+  bool waits = true;       ///< The round begins when the messages of the round before have arrived; false: have left.
   Hops hops = Hops::unknown;
   int distance = 1; ///< In ranks; see Hops.
-  int among = 0;    ///< Only ranks of the same so many consecutive ranks exchange with each other; 0: all do.
-  int lanes = 1;    ///< So many consecutive ranks take part in as many trees beside each other; see Hops::tree.
+  int among = 0;    ///< Ranks exchange within groups of this many consecutive ranks; 0: among all ranks.
+  int lanes = 1;    ///< Number of trees side by side, one for each of as many consecutive ranks; see Hops::tree.
 };
 
 /// Stateless, pure and safe for concurrent use.
@@ -88,10 +88,11 @@ class Algorithm {
   /// Whether plan() may be called; all ranks get the same answer.
   [[nodiscard]] virtual bool supports(const PlanRequest& request) const = 0;
   [[nodiscard]] virtual Schedule plan(const PlanRequest& request) const = 0;
-  /// Whatever rank the request, which plan() takes, is of; so that the schedules of few ranks tell the price of all.
+  /// The symmetry of the schedules that plan() makes for all ranks; request.rank is ignored. With it the schedules of a
+  /// few ranks suffice to simulate all ranks.
   [[nodiscard]] virtual Symmetry symmetry(const PlanRequest& /*request*/) const { return {}; }
-  /// The longest path for the request, whatever its rank, in few steps for any number of ranks; empty: it is not known,
-  /// and prices are simulated.
+  /// The longest path for the request; request.rank does not matter. Takes few steps for any number of ranks. Empty:
+  /// the path is not known, and the planner simulates the price.
   [[nodiscard]] virtual std::vector<CostRound> rounds(const PlanRequest& /*request*/) const { return {}; }
   /// Elements that all ranks together send, by the documented formula, when chunk c has chunk_elems[c] elements
   /// (all_to_all: the size of every block to or from rank c).

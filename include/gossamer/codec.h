@@ -11,9 +11,9 @@
 /// every instruction set and on a GPU the same input gives the same bytes, and the same payloads decode to the same
 /// bits. Codecs assume the default rounding mode.
 ///
-/// Special values: a payload never holds more than the codec can say, so each codec documents what it does with
-/// magnitudes out of its range. A NaN or an infinity is not smoothed away: the elements that share its scale decode to
-/// NaN (sparsifiers pick NaNs first), so that a training loop sees the overflow; residuals are kept finite.
+/// Special values: each codec documents the values that magnitudes outside its range decode to. A NaN or an infinity
+/// makes all elements that share its scale decode to NaN (sparsifiers pick NaNs first), so that a training loop detects
+/// the overflow; residuals stay finite.
 #ifndef GOSSAMER_CODEC_H_
 #define GOSSAMER_CODEC_H_
 
@@ -33,8 +33,8 @@ namespace goss {
 
 using PayloadView = std::span<const std::byte>;
 
-/// What a codec's algebra allows; constant for one codec. The planner picks a legal pattern from it, and the
-/// conformance suite proves every line.
+/// The properties of a codec that decide which algorithms may use it; constant for one codec. The planner reads them,
+/// and the conformance suite tests every one.
 struct CodecTraits {
   /// addPayload() sums payloads without decoding them: any algorithm may be used. Needs the same SharedStream on all
   /// ranks where shared_random is set.
@@ -55,10 +55,9 @@ struct CodecTraits {
   std::uint32_t wire_version = 1; ///< Version of the payload format in docs/formats.md.
 };
 
-/// What a codec promises about one encode: what it loses of x, a vector of finite values in the codec's range, whatever
-/// x is. C(x) stands for what the payload decodes to, |x| for the Euclidean norm and max|x| for the largest magnitude.
-/// Error feedback cannot diverge where one of the two factors is below 1; with factors of 1, a residual grows at most
-/// as fast as what is given.
+/// The most that one encode may lose of x, for every vector x of finite values in the codec's range. C(x) stands for
+/// the decoded payload, |x| for the Euclidean norm and max|x| for the largest magnitude. Error feedback cannot diverge
+/// if one of the two factors is below 1; with factors of 1, a residual grows at most as fast as the sum of the inputs.
 struct LossBound {
   static constexpr double kNone = std::numeric_limits<double>::infinity(); ///< The codec promises nothing.
   /// Mean over the random streams of |x - C(x)|^2 <= euclidean |x|^2 + count floor^2. An unbiased codec's is its omega,
@@ -135,11 +134,11 @@ struct Phase {
   std::span<std::byte> payload = {}; ///< add.
   const Codec* codec = nullptr;      ///< add: additive, and the same on all ranks.
   std::size_t count = 0;             ///< add: elements of the payload.
-  /// add: cut at multiples of so many elements, a payload is the payloads of its parts, one behind the other.
+  /// add: a payload that is cut at multiples of this many elements is the concatenation of the payloads of its parts.
   std::size_t cut_elems = 0;
 };
 
-/// A run asks for at most so many collectives.
+/// The most collectives that one run may ask for.
 inline constexpr int kMaxPhases = 4;
 
 /// One operation of a multi-phase codec on one rank. Local; the caller runs the collectives that it asks for, in the
@@ -147,7 +146,8 @@ inline constexpr int kMaxPhases = 4;
 class CodecRun {
  public:
   virtual ~CodecRun() = default;
-  /// Computes up to the next need of a collective, or for a while: then the phase is empty. Not called after `done`.
+  /// Computes until the run needs a collective, and returns it; or returns an empty phase after some milliseconds, so
+  /// that other operations get their turn. Not called after `done`.
   virtual Result<Phase> next() = 0;
 };
 
@@ -195,8 +195,8 @@ class Codec {
 
   /// Additive codecs: into = into + payload, both of `count` elements.
   virtual Status addPayload(PayloadView payload, std::size_t count, std::span<std::byte> into) const;
-  /// Additive codecs: bits of one code word when `ranks` payloads have been added (32 for float32 words); 0 where so
-  /// many do not fit its words.
+  /// Additive codecs: bits of one code word when `ranks` payloads have been added (32 for float32 words); 0 if the sum
+  /// of that many payloads does not fit its words.
   [[nodiscard]] virtual std::uint32_t sumBits(std::uint32_t ranks) const;
 
   /// Sparse codecs: writes the held elements' indices, ascending, and returns how many. `out` has room for `count`.
@@ -226,19 +226,19 @@ inline Result<std::size_t> Codec::selected(PayloadView, std::size_t, const Share
 inline Result<std::unique_ptr<CodecRun>> Codec::start(const RunJob&) const { return unsupported("start"); }
 inline std::size_t Codec::stateFloats(std::size_t, std::size_t) const { return 0; }
 
-/// What "+ef" asks for: the collective keeps residuals in the reference store, one for a rank's own contribution (role
-/// worker) and one for the shard that it owns (role server).
+/// The feedback stage of a spec, such as "+ef": the collective keeps residuals in the reference store, one for the
+/// rank's own contribution (role worker) and one for the shard that the rank owns (role server).
 struct ErrorFeedback {
   bool worker = false;
   bool server = false;
   float decay = 1; ///< The residual is multiplied by it before it is added.
-  /// LoCo (Xie et al. 2024, arXiv 2407.04480): what is kept is a moving average, keep * (what was kept) + (1 - keep) *
-  /// (what this encode lost), in blocks of 8 bits, and forgotten every reset_steps encodes (0: never).
+  /// LoCo (Xie et al. 2024, arXiv 2407.04480): the residual is a moving average, keep * residual + (1 - keep) * (loss
+  /// of this encode), stored in blocks of 8 bits, and set to zero every reset_steps encodes (0: never).
   float keep = 0;
   bool eight_bit = false;
   std::uint32_t reset_steps = 0;
-  /// DGC (Lin et al. 2018, arXiv 1712.01887, section 3): what is encoded is a momentum of this rank's values, and
-  /// `masked` stops it where an element was sent. Worker only.
+  /// DGC (Lin et al. 2018, arXiv 1712.01887, section 3): the codec encodes a momentum of this rank's values, and
+  /// `masked` sets the momentum of elements that were sent to zero. Worker only.
   float momentum = 0;
   bool masked = false;
 };

@@ -11,10 +11,10 @@ extern "C" {
 
 // ---- What error feedback keeps ----
 
-/// Local. Writes what this rank keeps for codecs with "+ef", "+loco" and "+momentum", the factors of PowerSGD, and how
-/// far random streams are, of all tensors, as bytes for a checkpoint (docs/formats.md); free *bytes with goss_free. Not
-/// while a compressed operation is pending. After a failure of the communicator, whose last operation may have left
-/// half of it changed, this gives the same error.
+/// Local. Writes the state that codecs keep on this rank, for a checkpoint (docs/formats.md): for all tensors the state
+/// of "+ef", "+loco" and "+momentum", the factors of PowerSGD, and the positions of random streams. Free *bytes with
+/// goss_free. No compressed operation may be pending. On a failed communicator the call fails with the same error,
+/// because the last operation may have updated only a part of the state.
 GOSS_API goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size);
 
 /// Local, on all ranks or none. Replaces that state by one that goss_codec_state_export wrote on the same rank of as
@@ -59,9 +59,9 @@ GOSS_API goss_status goss_codec_register(goss_comm_t comm, const char* name, con
 
 // ---- Planning ----
 
-/// Local. Hands out what built-in codec specs are made of as JSON, to be freed with goss_free: an array of objects with
-/// `name` and `stage`, which is "sparsifier", "values", "feedback" (after a '+'), or "alias" of the chain in `spec`.
-/// docs/compressors.md says what they do.
+/// Local. Returns the stages of built-in codec specs as JSON text; free it with goss_free. The array has an object for
+/// each, with `name` and `stage`: "sparsifier", "values", "feedback" (after a '+'), or "alias" of the chain in `spec`.
+/// docs/compressors.md describes the stages.
 GOSS_API goss_status goss_codecs(char** json);
 
 /// As goss_explain, for a vector or block of float32 compressed with a built-in codec.

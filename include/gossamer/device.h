@@ -4,10 +4,10 @@
 /// **Device**: one GPU. **Queue**: does its jobs one after the other, in the order in which they were enqueued, while
 /// the host goes on (a CUDA stream). **Flag**: a word of pinned memory by which queue and host wait for each other.
 ///
-/// Enqueuing never waits for the device and allocates nothing. What a job names must stay valid until the job has run,
-/// which an event behind it tells; lists of jobs themselves may go when the call returns. Jobs of two queues have no
-/// order but by events. A queue may share its hardware with any other: a caller that lets one queue wait for a flag
-/// must have enqueued before, on any queue, all that leads to the flag's rise.
+/// Enqueuing never waits for the device and allocates nothing. The memory that a job names must stay valid until the
+/// job has run, as an event that is recorded after it shows; lists of jobs may be freed when the call returns. Only
+/// events order jobs of two queues. Queues may share hardware: before a caller makes one queue wait for a flag, it must
+/// have enqueued, on any queue, all jobs that the raising of the flag depends on.
 ///
 /// Threads: providers and devices are safe for concurrent use. A queue or an event is used by one thread at a
 /// time. Errors: GOSS_ERR_DEVICE, which names the device and the driver's reason. It stays: all later calls fail too.
@@ -120,8 +120,8 @@ class DeviceQueue {
   /// error = keep error + (1 - keep) lost, rounded to 8 bits.
   virtual Status keepError(const ErrorJob& job) = 0;
 
-  /// The queue sets *flag to `value`, behind what it did before: who reads the value sees all that the queue has
-  /// written.
+  /// Enqueues a store of `value` to *flag with release order: a reader that sees the value also sees everything that
+  /// the queue wrote before.
   virtual Status raise(Flag flag, std::uint32_t value) = 0;
   /// The queue goes on when *flag has risen to `value`: int32(*flag - value) >= 0. It then sees what the host wrote
   /// before. The wait has no end of its own.
@@ -219,9 +219,9 @@ class DeviceProvider {
 /// from one build.
 struct DevicePlug {
   const char* version; ///< kDevicePlugVersion of the plug.
-  /// A provider. GOSS_ERR_UNSUPPORTED: the machine has no such devices, or no driver, and says so. `only_if_used`: also
-  /// if this process has not loaded the driver by itself: then it has no device memory, and need not wait for a driver
-  /// to start.
+  /// Makes a provider. Errors: GOSS_ERR_UNSUPPORTED if the machine has no such devices or no driver, with a text that
+  /// says so. `only_if_used`: also if this process has not loaded the driver: then it has no device memory, and the
+  /// call need not wait until a driver has started.
   Result<std::unique_ptr<DeviceProvider>> (*make)(bool only_if_used);
 };
 

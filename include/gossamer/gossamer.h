@@ -7,8 +7,8 @@
 ///   next) and no output argument has been written.
 /// - **Collective.** "Collective" means that all ranks of the communicator call it, in the same order, with matching
 ///   arguments. Calls that do not match (collective, count, dtype, op, root) fail with GOSS_ERR_MISMATCH on the ranks
-///   that see it, and these tell the others; nobody hangs. A rank to which nothing of such a call comes may get
-///   GOSS_SUCCESS; then the next collective in which it reads anything fails, naming the earlier calls.
+///   that detect it; these notify the others, so that no rank hangs. A rank that receives no message of such a call may
+///   return GOSS_SUCCESS; then its next collective that receives data fails, and the error names the earlier calls.
 /// - **Blocking or not.** The last argument `request` decides. NULL: the call returns when the result is in place. Not
 ///   NULL: the call returns immediately and `*request` is later given to goss_wait() or goss_test().
 /// - **Buffers** are host memory, contiguous, aligned to their element, lent to the library from the call until the
@@ -17,13 +17,13 @@
 ///   detected.
 /// - **Threads.** Any thread may call anything at any time. Two threads that start collectives on one communicator must
 ///   agree on the order by their own means, as in MPI.
-/// - **Deadline.** Every operation has one (options, else the communicator's). On expiry it fails with GOSS_ERR_TIMEOUT
-///   and names the rank that it waited for.
-/// - **After a failure** (timeout, lost peer, mismatch) the communicator refuses all further operations and gives
-///   the same error: destroy it, or goss_comm_shrink it first. A send or receive that fails by itself (deadline,
-///   truncation, another dtype) fails alone; but a send that is withdrawn when half of it is on the wire ends the
-///   connection to that peer. Invalid arguments are refused before anything is sent and leave the communicator as it
-///   was.
+/// - **Deadline.** Every operation has a deadline: that of its options, else that of the communicator. An operation
+///   that reaches its deadline fails with GOSS_ERR_TIMEOUT, and the error names the rank that it waited for.
+/// - **After a failure** (timeout, lost peer, mismatch) all further operations on the communicator fail with the same
+///   error: destroy it, or call goss_comm_shrink first. A send or receive that fails because of its deadline, its
+///   buffer's length or its dtype does not fail the communicator; but a send whose deadline passes while a part of it
+///   is on the wire may end the connection to that peer. Invalid arguments are rejected before anything is sent and
+///   leave the communicator unchanged.
 /// - **Structs.** A struct that begins with `size` may grow: fields are appended, never moved. `size` tells the library
 ///   how many bytes the caller's struct has. The initialiser macro sets it, and so does goss_..._init(&it, sizeof it);
 ///   both also give every field its default. The library reads and writes nothing behind these bytes, and fields that
@@ -32,9 +32,10 @@
 ///   unless a field says otherwise.
 /// - **Fork.** A child made by fork() owns nothing of its parent's. In it every call with a communicator, request,
 ///   synchronizer or pipeline codec from before the fork fails with GOSS_ERR_INVALID_ARGUMENT and touches nothing that
-///   the parent uses; goss_..._destroy and goss_request_free succeed at once and free nothing, which the child's end
-///   does. Its copies of the parent's descriptors stay open until it ends or calls exec(): a rank on another host may
-///   notice only then, or after GOSS_SILENCE_MS, that the parent has died. The child may make communicators of its own.
+///   the parent uses; goss_..._destroy and goss_request_free succeed at once and free nothing; the end of the child
+///   frees its memory. The child's copies of the parent's descriptors stay open until it ends or calls exec(): a rank
+///   on another host may notice only then, or after GOSS_SILENCE_MS, that the parent has died. The child may make
+///   communicators of its own.
 /// - **Determinism.** Run to run, the same plan gives the same bits. All ranks get identical bits from all_reduce,
 ///   broadcast and all_gather. Over wide-area links plans follow from what was measured when
 ///   the communicator was made, and may differ from run to run; those of large all_reduces also depend on how fast
@@ -105,10 +106,10 @@ typedef enum goss_op {
   GOSS_MAX = 3,
   GOSS_AVG = 4,        ///< Sum divided by the number of ranks (integers: truncated toward zero).
   GOSS_PREMUL_SUM = 5, ///< Sum of goss_options.scale times each rank's input (floating types only).
-  GOSS_BAND = 6,       ///< Bitwise and, of integers; so are the next two.
+  GOSS_BAND = 6,       ///< Bitwise and; like the next two for integers only.
   GOSS_BOR = 7,
   GOSS_BXOR = 8, ///< Bits that are set in an odd number of ranks' inputs.
-  GOSS_LAND = 9, ///< 1 where every rank's input is not zero, else 0; of integers and GOSS_BOOL, as are the next two.
+  GOSS_LAND = 9, ///< 1 where every rank's input is not zero, else 0; like the next two for integers and GOSS_BOOL.
   GOSS_LOR = 10,
   GOSS_LXOR = 11, ///< 1 where an odd number of ranks' inputs is not zero, else 0.
   GOSS_OP_COUNT = 12
@@ -126,10 +127,11 @@ typedef struct goss_unique_id {
   char bytes[128];
 } goss_unique_id;
 
-/// Settings of a new world of ranks, each also a variable (in brackets; docs/environment.md says what it accepts).
-/// Call goss_config_init first: it gives numbers the environment's values and strings NULL, which means the same.
-/// An empty string means the default, whatever the variable says; where a number below says no meaning of 0, 0 means
-/// the environment's value. Strings are copied during the call that takes the struct.
+/// Settings of a new world of ranks. The brackets name each field's environment variable and its default;
+/// docs/environment.md lists the accepted values. Call goss_config_init first: it sets numbers to the environment's
+/// values, and strings to NULL, which means the environment's value. An empty string means the default, even if the
+/// variable is set. 0 means the environment's value in every number whose comment gives 0 no other meaning. The call
+/// that takes the struct copies the strings.
 typedef struct goss_config {
   size_t size;                     ///< sizeof(goss_config); set by goss_config_init.
   int32_t rank;                    ///< This process's rank, or -1: from the launcher's environment.
@@ -187,18 +189,20 @@ typedef struct goss_options {
   int64_t timeout_ms;    ///< 0: the communicator's; else the deadline from the start of the operation.
   const char* algorithm; ///< NULL: the planner's choice; else a name listed by goss-explain. Must match across ranks.
   double scale;          ///< Factor of GOSS_PREMUL_SUM; may differ per rank.
-  /// NULL: device buffers are ready at the call, and results are when it has completed. Else a CUDA stream
-  /// (docs/devices.md) of the buffers' device: the call is a part of the stream's work, and with request == NULL
-  /// returns at once. CUDA's legacy default stream is (void*)1 here, not NULL.
+  /// NULL: device buffers must be ready at the call, and results are ready when the operation has completed. Else a
+  /// CUDA stream of the buffers' device (docs/devices.md): the operation is ordered in the stream as a kernel would be,
+  /// and with request == NULL the call returns at once. CUDA's legacy default stream is (void*)1 here, not NULL.
   void* stream;
-  /// Compression of what travels (docs/compressors.md): a spec such as "int8:block=256+ef". NULL: as it is. Must match
-  /// across ranks. For GOSS_FLOAT32, GOSS_FLOAT16 and GOSS_BFLOAT16, and where there is an op GOSS_SUM, GOSS_AVG and
-  /// GOSS_PREMUL_SUM. The calls that take no codec refuse it with GOSS_ERR_UNSUPPORTED.
+  /// Spec of the codec that compresses the data on the wire (docs/compressors.md), such as "int8:block=256+ef". NULL:
+  /// goss_config.codec where it applies, else uncompressed. Must match across ranks. Codecs take GOSS_FLOAT32,
+  /// GOSS_FLOAT16 and GOSS_BFLOAT16, and the ops GOSS_SUM, GOSS_AVG and GOSS_PREMUL_SUM. Calls without support for
+  /// codecs fail with GOSS_ERR_UNSUPPORTED.
   const char* codec;
-  /// Codec of the second half of an all_reduce, in which results are handed out; NULL: the same as `codec`.
+  /// Codec of the second half of an all_reduce, which distributes the results; NULL: the same as `codec`.
   const char* return_codec;
-  /// Names what is compressed: error feedback is kept and random streams are drawn by it. Equal on all ranks, another
-  /// for each vector that takes part in a step. 0: nothing is kept, and a codec with feedback is refused.
+  /// Number of the tensor that is compressed, which selects its error feedback and its random stream. Equal on all
+  /// ranks, and different for each tensor of a training step. 0: no state is kept, and codecs with error feedback are
+  /// rejected.
   uint64_t tensor;
 } goss_options;
 
@@ -208,7 +212,7 @@ typedef struct goss_options {
 /// Gives `options` the values of GOSS_OPTIONS_INIT. Errors: GOSS_ERR_INVALID_ARGUMENT.
 GOSS_API goss_status goss_options_init(goss_options* options, size_t size);
 
-/// What a completed receive got. It never grows.
+/// Source, tag and length of a received message. The struct never grows.
 typedef struct goss_message {
   int32_t source; ///< Rank of the sender.
   int32_t tag;
@@ -241,10 +245,10 @@ GOSS_API const char* goss_status_string(goss_status status);
 /// The text of this thread's last failed call; "" when none failed. Valid until the thread's next Gossamer call.
 GOSS_API const char* goss_last_error(void);
 
-/// The rank that this thread's last failed call blames: the one that was lost, is silent or late, has called something
-/// else, or has aborted. `rank` gets its number in `comm`; `comm` NULL: in the world, which is what goss_comm_create
-/// made. -1: the failure blames no rank, or none of `comm`, or rank 0 told this rank of it while they met. Errors,
-/// after which goss_last_error() is that of this call: GOSS_ERR_INVALID_ARGUMENT.
+/// Sets *rank to the rank that caused the failure of this thread's last failed call: a rank that was lost, is silent or
+/// late, made another call, or aborted. The number counts in `comm`, or, if `comm` is NULL, in the communicator that
+/// goss_comm_create made. -1: no rank caused the failure, the rank is not in `comm`, or rank 0 reported the failure
+/// during the bootstrap. Errors: GOSS_ERR_INVALID_ARGUMENT, which replaces the text of goss_last_error().
 GOSS_API goss_status goss_last_error_rank(goss_comm_t comm, int32_t* rank);
 
 /// Makes `text` what goss_last_error returns to this thread, and returns `status`. Functions outside of the library
@@ -286,11 +290,12 @@ GOSS_API goss_status goss_unique_id_destroy(const goss_unique_id* id);
 
 /// Collective over all `ranks` processes or threads: each meets the others, connects, and gets a communicator. `config`
 /// NULL: everything from the environment (a process without launcher variables becomes rank 0 of 1). Blocks up to
-/// bootstrap_timeout_ms. Where the ranks are on 3 to 16 hosts, and a round trip between some hosts takes 2 ms or more,
-/// a rank of each host then measures the links, as goss_comm_measure_links does, for 1 to 12 s mostly and 20 s at most.
-/// None measures if a rank has GOSS_MEASURE=off or trials, GOSS_LINKS, GOSS_ALGORITHM or GOSS_FRAGMENT_BYTES. A rank
-/// that dies meanwhile fails the call on all ranks, with a collective's errors. Other errors: GOSS_ERR_BOOTSTRAP naming
-/// the missing ranks, GOSS_ERR_PROTOCOL, GOSS_ERR_RESOURCE, GOSS_ERR_INVALID_ARGUMENT.
+/// bootstrap_timeout_ms. If the ranks are on 3 to 16 hosts, and the round trip between some hosts takes 2 ms or more,
+/// one rank of each host then measures the links as goss_comm_measure_links does: usually for 1 to 12 s, and never for
+/// more than 20 s. No rank measures if any rank has set GOSS_MEASURE=off or trials, GOSS_LINKS, GOSS_ALGORITHM or
+/// GOSS_FRAGMENT_BYTES. A rank that dies meanwhile fails the call on all ranks, with a collective's errors. Other
+/// errors: GOSS_ERR_BOOTSTRAP naming the missing ranks, GOSS_ERR_PROTOCOL, GOSS_ERR_RESOURCE,
+/// GOSS_ERR_INVALID_ARGUMENT.
 GOSS_API goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm);
 
 /// Collective. Ranks that give the same `color` form a new communicator, ordered by (key, old rank). color < 0: this
@@ -300,12 +305,13 @@ GOSS_API goss_status goss_comm_split(goss_comm_t comm, int32_t color, int32_t ke
 /// Collective. A new communicator of the same ranks in the same order, which orders its operations apart from `comm`.
 GOSS_API goss_status goss_comm_dup(goss_comm_t comm, goss_comm_t* new_comm);
 
-/// Collective over the ranks that are left when others have died or are silent; may be called at any time. The ranks
-/// agree on which are left (docs/shrink.md), and get a communicator of these, in the old order. `comm` fails, if it has
-/// not failed yet: destroy it. A rank that lives is waited for, up to options->timeout_ms (0: the communicator's); a
-/// rank that gives no sign of life for GOSS_SILENCE_MS is left out. Of `options` only timeout_ms counts. Errors:
-/// GOSS_ERR_TIMEOUT naming who has not called, after which the call may be repeated; GOSS_ERR_PEER_LOST when the others
-/// have gone on without this rank, or when half without rank 0 or fewer are left, and silent ones may go on elsewhere.
+/// Collective over the survivors when other ranks have died or are silent; may be called at any time. The survivors
+/// agree on who they are (docs/shrink.md), and get a communicator of these ranks, in the old order. `comm` fails, if it
+/// has not failed yet: destroy it. The call waits for ranks that live, up to options->timeout_ms (0: the
+/// communicator's), and leaves out ranks that are silent for GOSS_SILENCE_MS. It uses no other field of `options`.
+/// Errors: GOSS_ERR_TIMEOUT, which names the ranks that have not called, and after which the call may be repeated;
+/// GOSS_ERR_PEER_LOST if the other ranks went on without this rank, or if silent ranks might do so, because the
+/// survivors are fewer than half of the ranks, or half without rank 0.
 GOSS_API goss_status goss_comm_shrink(goss_comm_t comm, const goss_options* options, goss_comm_t* new_comm);
 
 /// The calling process's rank in `comm`, from 0.
@@ -326,9 +332,9 @@ GOSS_API goss_status goss_comm_error_rank(goss_comm_t comm, int32_t* rank);
 
 /// A descriptor for event loops (poll, epoll, asyncio): it polls readable (POLLIN) while a request of `comm` is
 /// complete and not yet collected by goss_wait, goss_test or their like, and for good once `comm` has failed
-/// (goss_comm_error tells). The caller never reads or writes it: whoever collects the last completed request makes it
-/// unreadable. With an edge-triggered epoll each completion is an event: test all requests after each. It covers
-/// requests that were started after the first call of this function, which makes the library's own thread drive
+/// (goss_comm_error tells). The caller never reads or writes it: it stops being readable when a thread collects the
+/// last completed request. With an edge-triggered epoll each completion is an event: test all requests after each. It
+/// covers requests that were started after the first call of this function, which makes the library's own thread drive
 /// operations while no caller waits; before the first call there is no such cost. Each call gives the same one; it is
 /// closed by goss_comm_destroy, before which a caller takes it out of its event loop (a poll() that is under way
 /// returns). Errors: GOSS_ERR_RESOURCE.
@@ -385,9 +391,9 @@ GOSS_API goss_status goss_all_to_all(goss_comm_t comm, const void* send, void* r
                                      const goss_options* options, goss_request_t* request);
 
 /// As goss_all_to_all with send_counts[j] elements at send_displs[j] for rank j, and recv_counts[i] at recv_displs[i]
-/// from rank i. displs may be NULL: packed. Not in place. send_counts of j for i must equal recv_counts of i for j: for
-/// a rank itself that is checked before anything is sent, for others it fails with GOSS_ERR_MISMATCH. Blocks of recv
-/// must not overlap, here and in goss_all_gatherv.
+/// from rank i. displs may be NULL: packed. Not in place. send_counts[j] of rank i must equal recv_counts[i] of rank j;
+/// else the call fails, with GOSS_ERR_INVALID_ARGUMENT before anything is sent if i is j, and with GOSS_ERR_MISMATCH
+/// otherwise. Blocks of recv must not overlap, here and in goss_all_gatherv.
 GOSS_API goss_status goss_all_to_allv(goss_comm_t comm, const void* send, const size_t* send_counts,
                                       const size_t* send_displs, void* recv, const size_t* recv_counts,
                                       const size_t* recv_displs, goss_dtype dtype, const goss_options* options,
@@ -431,8 +437,8 @@ GOSS_API goss_status goss_send(goss_comm_t comm, const void* buffer, size_t coun
 /// Receives up to `count` elements; the actual length is in goss_wait's message, and so are source and tag. A longer
 /// message fails this call with GOSS_ERR_TRUNCATED and is dropped; the communicator stays usable. `peer` may be
 /// GOSS_ANY_SOURCE and `tag` GOSS_ANY_TAG. As in MPI, of two receives that both accept a message the one that was
-/// started first gets it, whether or not it names rank and tag. A lost rank fails a receive from any rank as it fails
-/// the communicator; one that has left on purpose does not.
+/// started first gets it, whether or not it names rank and tag. A receive from any rank fails when a rank is lost, as
+/// the communicator does, but not when a rank has destroyed its communicator.
 GOSS_API goss_status goss_recv(goss_comm_t comm, void* buffer, size_t count, goss_dtype dtype, int32_t peer,
                                int32_t tag, const goss_options* options, goss_request_t* request);
 
@@ -442,10 +448,10 @@ GOSS_API goss_status goss_sendrecv(goss_comm_t comm, const void* send, size_t se
                                    size_t recv_count, int32_t source, goss_dtype dtype, int32_t tag,
                                    const goss_options* options, goss_message* message);
 
-/// Waits until a message is there that a goss_recv with these arguments would receive, tells its source, tag and length
-/// in `message` (may be NULL), and leaves it there: a goss_recv from that source with that tag gets it, unless another
-/// thread's receive comes first. `source` may be GOSS_ANY_SOURCE, `tag` GOSS_ANY_TAG. Of `options` only timeout_ms
-/// counts.
+/// Blocks until a message has arrived that a goss_recv with these arguments would receive, and writes its source, tag
+/// and length to `message` (may be NULL). The message stays: a goss_recv from that source with that tag receives it,
+/// unless another thread's receive comes first. `source` may be GOSS_ANY_SOURCE, `tag` GOSS_ANY_TAG. The call uses only
+/// timeout_ms of `options`.
 GOSS_API goss_status goss_probe(goss_comm_t comm, int32_t source, int32_t tag, const goss_options* options,
                                 goss_message* message);
 
@@ -473,14 +479,14 @@ GOSS_API goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* i
 /// Waits for all. Returns the first failure in array order; every request has completed either way.
 GOSS_API goss_status goss_wait_all(goss_request_t* requests, size_t n);
 
-/// Tells how `request` has failed, before it is waited for. *status is GOSS_SUCCESS and *text "" while the request is
+/// Returns the failure of `request` before a wait reports it. *status is GOSS_SUCCESS and *text "" while the request is
 /// pending, when it has succeeded, and for NULL. `status` or `text` may be NULL. The text lives until the request is
-/// freed (by the goss_wait or goss_test that reports the failure: from then on it is that thread's goss_last_error());
-/// that of a persistent request until it is started again. Never blocks, and completes nothing by itself.
+/// freed, or a persistent request is started again. (The goss_wait or goss_test that frees the request returns the
+/// failure, whose text is then that thread's goss_last_error().) Never blocks, and completes nothing by itself.
 GOSS_API goss_status goss_request_error(goss_request_t request, goss_status* status, const char** text);
 
-/// Starts a persistent request that is inactive: not started yet, or waited for since (goss_wait, or a goss_test that
-/// reported completion), however it ended. Errors: GOSS_ERR_INVALID_ARGUMENT otherwise, and nothing has changed.
+/// Starts an inactive persistent request: one that was never started, or whose last run goss_wait or goss_test has
+/// completed, with success or failure. Errors: GOSS_ERR_INVALID_ARGUMENT for any other request; nothing has changed.
 GOSS_API goss_status goss_start(goss_request_t request);
 
 /// Frees an inactive persistent request and sets it to NULL.

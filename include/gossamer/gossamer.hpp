@@ -4,16 +4,13 @@
 /// - **Handles are objects.** Comm, Request, Group, Memory, Window, Topology, Synchronizer and Pipeline are moved and
 ///   not copied, and release what they hold. A communicator is destroyed with the last object that was made of it, a
 ///   request included, so no order of destruction is wrong.
-/// - **A request that is destroyed while it is pending waits**, up to its deadline, because its buffers may be freed
-/// right
-///   after. Its error is lost then: call wait().
-/// - **Buffers** are whatever std::span can be made of: arrays, vectors, spans. Element types, equal types on both
-/// sides
-///   and constness are checked by the compiler, lengths at the call. A temporary container is refused: its memory would
-///   be gone before a non-blocking call has used it. In place is the same buffer twice: `comm.allReduce(x, x)`.
-/// - **Blocking, non-blocking, persistent** are three views of a communicator with the same functions:
-/// `comm.allReduce(...)`
-///   returns nothing, `comm.async().allReduce(...)` a Request, `comm.persistent().allReduce(...)` a PersistentRequest.
+/// - **A pending request that is destroyed** waits for its operation, up to its deadline, because the program may free
+///   the buffers right afterwards. The error of the operation is lost then: call wait().
+/// - **Buffers** are ranges that std::span accepts: arrays, vectors, spans. The compiler checks element types, equal
+///   types on both sides and constness; the call checks lengths. A temporary container does not compile: its memory
+///   would be freed before a non-blocking call has used it. In place is the same buffer twice: `comm.allReduce(x, x)`.
+/// - **Blocking, non-blocking, persistent** are three views of a communicator with the same functions. allReduce(...)
+///   of `comm` returns nothing, of `comm.async()` a Request, and of `comm.persistent()` a PersistentRequest.
 /// - **Errors** are exceptions (gossamer::Error) or results (gossamer::Result), as the type of the communicator says:
 ///   gossamer::Comm throws, gossamer::results::Comm returns `Result<T>`. Objects made of it do the same.
 /// - **Options** are designated initialisers: `comm.allReduce(x, x, Op::avg, {.timeout_ms = 500, .codec = "int8"})`.

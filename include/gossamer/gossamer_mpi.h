@@ -10,7 +10,7 @@
 
 #include "gossamer/gossamer.h"
 
-/// What goss_comm_create_from_mpi tells the other ranks of one rank's error. `text` ends with a zero.
+/// The error of one rank, as goss_comm_create_from_mpi sends it to the other ranks. `text` ends with a zero byte.
 typedef struct goss_mpi_outcome {
   int32_t status;
   char text[1020];
@@ -20,9 +20,9 @@ static inline goss_status goss_mpi_failed(void) {
   return goss_set_last_error(GOSS_ERR_BOOTSTRAP, "goss_comm_create_from_mpi: a call of MPI failed");
 }
 
-/// A part of goss_comm_create_from_mpi, collective: returns GOSS_SUCCESS if that is `mine` on all ranks. Else a rank
-/// whose own status is an error returns that, and the others GOSS_ERR_BOOTSTRAP with the text of the first rank that
-/// failed by itself.
+/// A part of goss_comm_create_from_mpi, collective: returns GOSS_SUCCESS if `mine` is GOSS_SUCCESS on all ranks.
+/// Otherwise a rank whose `mine` is an error returns `mine`, and the other ranks return GOSS_ERR_BOOTSTRAP with the
+/// error text of the first such rank.
 static inline goss_status goss_mpi_agree(MPI_Comm mpi_comm, int rank, goss_status mine) {
   struct {
     int order; /* 0: failed by itself; 1: missed others, which have more to tell; 2: has no error. */

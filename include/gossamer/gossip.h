@@ -95,8 +95,9 @@ GOSS_API goss_status goss_topology_require(goss_topology_t topology, int32_t pro
 /// "max_degree" (destinations of a rank in a round), "row_stochastic", "column_stochastic", "doubly_stochastic",
 /// "symmetric", "connected" (over a period), "spectral_gap", "exact_after"}. The gap is 1 - |lambda|^(1 / period),
 /// lambda the second largest eigenvalue of a period's product: a round leaves 1 - gap of the ranks' differences.
-/// exact_after: rounds after which all ranks hold the mean to 1e-12, within a period. Both may be null; they are for
-/// more than 256 ranks.
+/// exact_after: rounds after which all ranks hold the mean to 1e-12, within a period. Both are null for more than 256
+/// ranks; the gap also if neither rows nor columns sum to 1, and exact_after also if a period does not lead to the
+/// mean.
 GOSS_API goss_status goss_topology_describe(goss_topology_t topology, char** json);
 
 /// The graph as SVG text, the arcs of `round`, or with -1 those of all rounds; free it with goss_free.
@@ -115,8 +116,9 @@ GOSS_API goss_status goss_topology_draw(goss_topology_t topology, int64_t round,
 /// weight that it has for this rank among its destinations). With goss_topology_neighbors of round t: row `rank` of W_t
 /// times the ranks' vectors. `count` elements of a floating type, equal on all ranks; sums are made in float32
 /// (float64: in float64) in the order of the list, own vector first, and rounded once. In place: recv == send. With a
-/// codec a rank's own vector, too, counts as what its destinations decode, if it has any: so W's columns keep what was
-/// sent. Error feedback wants destinations of equal weights (else GOSS_ERR_UNSUPPORTED). Run to run, the same bits.
+/// codec, a rank that has destinations replaces its own vector, too, by the values that the destinations decode, so
+/// that the sum over the ranks is kept where W's columns sum to 1. Error feedback needs equal weights of all
+/// destinations (else GOSS_ERR_UNSUPPORTED). Run to run, the same bits.
 GOSS_API goss_status goss_neighbor_all_reduce(goss_comm_t comm, const void* send, void* recv, size_t count,
                                               goss_dtype dtype, const goss_neighborhood* neighborhood,
                                               const goss_options* options, goss_request_t* request);

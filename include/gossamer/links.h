@@ -15,11 +15,12 @@ extern "C" {
 /// on a long one, and 10 s for all links of a rank; with more ranks than that allows, long paths are not measured one
 /// by one, but for one or two of each rank. With three ranks or more, ranks with round trips of 2 ms or more then all
 /// send to each other at the same time, for 16 round trips, at most 6 s. All this takes longer where a line is very
-/// slow (32 KiB to each rank). Comparing both tells whether one line carries all links of a rank: then the result names
-/// its rate (`node RANK up RATE down RATE`); in doubt it does not, and where paths limit flows, one that limits none.
-/// On long paths rates are those that the sender's system saw, if it tells. The planner uses the result for later
-/// collectives of `comm` and of what goss_comm_split and goss_comm_dup make of it later, but not for persistent
-/// requests, nor after goss_comm_shrink. The call first waits for this rank's pending multi-phase operations.
+/// slow (32 KiB to each rank). The two measurements show whether one line carries all links of a rank. If so, the
+/// result has the rate of the line (`node RANK up RATE down RATE`); in doubt it has none. If the paths limit the rates,
+/// it has a rate that limits no link. The rates of long paths are those that the sender's system reports, if it does.
+/// The planner uses the result for later collectives of `comm` and of what goss_comm_split and goss_comm_dup make of it
+/// later, but not for persistent requests, nor after goss_comm_shrink. The call first waits for this rank's pending
+/// multi-phase operations.
 ///
 /// *links, equal on all ranks, is the text of a link file (docs/formats.md), which GOSS_LINKS and goss_explain take;
 /// free it with goss_free. Comments name the links that a third rank relays, rates (as receivers saw them) and long

@@ -1,4 +1,5 @@
-/// Gossamer's pipeline schedules (C99): made, read, written, proved, priced, drawn, and run over a communicator.
+/// Gossamer's pipeline schedules (C99): functions that generate, read, write, prove, price and draw schedules, and run
+/// them over a communicator.
 ///
 /// The conventions of gossamer.h hold. A schedule is a value: for every rank the list of actions that it takes. It is
 /// immutable, and any number of threads may use one at a time. docs/pipeline.md describes schedules and their costs.
@@ -17,7 +18,7 @@ typedef enum goss_pipeline_kind {
   GOSS_PIPELINE_BACKWARD = 1,        ///< [B] Gradients of the input and of the weights in one pass.
   GOSS_PIPELINE_BACKWARD_INPUT = 2,  ///< [I] The half of backward that the previous stage waits for.
   GOSS_PIPELINE_BACKWARD_WEIGHT = 3, ///< [W] The other half, any time later.
-  GOSS_PIPELINE_RECOMPUTE = 4,       ///< [R] The activations again, of a forward that kept only its input.
+  GOSS_PIPELINE_RECOMPUTE = 4,       ///< [R] Recomputes the activations of a forward that kept only its input.
   GOSS_PIPELINE_SEND_FORWARD = 5,    ///< [SEND_F] The output of the stage.
   GOSS_PIPELINE_RECV_FORWARD = 6,    ///< [RECV_F] The input of the stage.
   GOSS_PIPELINE_SEND_BACKWARD = 7,   ///< [SEND_B] The gradient of the stage's input.
@@ -63,9 +64,9 @@ GOSS_API const char* goss_pipeline_name(size_t index);
 /// that the schedule cannot have).
 GOSS_API goss_status goss_pipeline_generate(const goss_pipeline_request* request, goss_pipeline_t* pipeline);
 
-/// Reads the CSV text of torch.distributed.pipelining, one row a rank. A text with computations only gets its messages,
-/// reductions and steps. What it gives has passed goss_pipeline_check. Errors: GOSS_ERR_INVALID_ARGUMENT naming row and
-/// cell, or the rule that is broken.
+/// Reads the CSV text of torch.distributed.pipelining, one row a rank. If the text has computations only, the function
+/// adds messages, reductions and steps. The schedule has passed goss_pipeline_check. Errors: GOSS_ERR_INVALID_ARGUMENT
+/// naming row and cell, or the rule that is broken.
 GOSS_API goss_status goss_pipeline_read(const char* text, goss_pipeline_t* pipeline);
 
 /// The schedule as CSV text; free it with goss_free. `is_complete` 0: computations only, as PyTorch loads them.
@@ -117,9 +118,10 @@ GOSS_API goss_status goss_pipeline_simulate(goss_pipeline_t pipeline, const goss
 GOSS_API goss_status goss_pipeline_draw(goss_pipeline_t pipeline, const goss_pipeline_costs* costs, int32_t is_svg,
                                         char** text);
 
-/// Compression of activations and their gradients between ranks, and for AQ-SGD what both ends know of every sample.
-/// One per rank; it outlives the runs that use it, one at a time. After a run that failed on any rank, all ranks make a
-/// new one before they use deltas again: their ends may remember different samples.
+/// Compresses activations and their gradients between ranks, and keeps for AQ-SGD the last activations of every sample.
+/// Each rank has one; it must outlive the runs that use it, one run at a time. After a run has failed on any rank, all
+/// ranks must make new codecs before they use deltas again, because the two ends of a boundary may keep different
+/// activations.
 typedef struct goss_pipeline_codec* goss_pipeline_codec_t;
 
 typedef struct goss_pipeline_codec_request {
@@ -127,8 +129,8 @@ typedef struct goss_pipeline_codec_request {
   size_t sample_elems;  ///< Float32 elements of one sample at a boundary.
   const char* forward;  ///< Codec of activations (docs/compressors.md), such as "int4:block=128"; NULL: as they are.
   const char* backward; ///< Codec of their gradients; NULL: as they are.
-  /// Not 0: AQ-SGD (Wang et al. 2022, arXiv 2206.01299). What is encoded forward is the difference to what the receiver
-  /// has of the same sample; the first time, a sample goes uncompressed.
+  /// Not 0: AQ-SGD (Wang et al. 2022, arXiv 2206.01299). The sender encodes the difference to the activations that the
+  /// receiver has of the same sample; the first activations of a sample are sent uncompressed.
   int32_t deltas;
   const char* cache_directory; ///< Where AQ-SGD keeps samples, in a file that ends with the codec; NULL: in memory.
 } goss_pipeline_codec_request;
@@ -139,15 +141,16 @@ typedef struct goss_pipeline_codec_request {
 /// Gives `request` the values of GOSS_PIPELINE_CODEC_REQUEST_INIT.
 GOSS_API goss_status goss_pipeline_codec_request_init(goss_pipeline_codec_request* request, size_t size);
 
-/// Local, but all ranks must give the same (directories apart). Errors: GOSS_ERR_INVALID_ARGUMENT for a codec that is
-/// unknown, keeps feedback, or whose payloads are random or of changing size; GOSS_ERR_RESOURCE for the directory.
+/// Local, but the requests of all ranks must be equal, except for the directories. Errors: GOSS_ERR_INVALID_ARGUMENT
+/// for a codec that is unknown, keeps feedback, or whose payloads are random or of changing size; GOSS_ERR_RESOURCE for
+/// the directory.
 GOSS_API goss_status goss_pipeline_codec_create(goss_comm_t comm, const goss_pipeline_codec_request* request,
                                                 goss_pipeline_codec_t* codec);
 GOSS_API goss_status goss_pipeline_codec_destroy(goss_pipeline_codec_t codec);
 
-/// Local, between runs: copies what AQ-SGD knows of every sample into *bytes, for a checkpoint; free it with goss_free.
-/// Without deltas the bytes hold no samples. Errors: GOSS_ERR_RESOURCE when memory runs out or a file cannot be read;
-/// GOSS_ERR_INVALID_ARGUMENT after a run that failed.
+/// Local, between runs: copies the activations that AQ-SGD keeps of every sample into *bytes, for a checkpoint; free it
+/// with goss_free. Without deltas the bytes hold no samples. Errors: GOSS_ERR_RESOURCE when memory runs out or a file
+/// cannot be read; GOSS_ERR_INVALID_ARGUMENT after a run that failed.
 GOSS_API goss_status goss_pipeline_codec_export(goss_pipeline_codec_t codec, void** bytes, size_t* size);
 
 /// Local, between runs: replaces the codec's samples by those that this rank exported, on all ranks or on none, in a
@@ -156,8 +159,8 @@ GOSS_API goss_status goss_pipeline_codec_export(goss_pipeline_codec_t codec, voi
 /// after GOSS_ERR_RESOURCE the codec cannot be used any more.
 GOSS_API goss_status goss_pipeline_codec_import(goss_pipeline_codec_t codec, const void* bytes, size_t size);
 
-/// What a runner calls to compute. `run` gets every computation, reduction and step of its rank, in order, in the
-/// thread of goss_pipeline_run, and returns 0, or anything else to give up.
+/// The functions by which goss_pipeline_run computes. It calls `run` for every computation, reduction and step of its
+/// rank, in order, in its own thread. `run` returns 0; any other value ends the run with GOSS_ERR_ABORTED.
 ///
 /// - FORWARD: `input` is the stage's input, NULL for the first stage; `output` its output, NULL for the last stage.
 /// - BACKWARD, BACKWARD_INPUT: `input` is the gradient of the stage's output, NULL for the last stage; `output` that of

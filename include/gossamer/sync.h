@@ -2,7 +2,8 @@
 ///
 /// A synchronizer is made from a spec string such as "ddp", "diloco:h=50" or "streaming:h=48,fragments=4,tau=5".
 /// docs/synchronizers.md lists all methods, their parameters and the papers they come from. A framework registers its
-/// tensors once and then tells of events; the synchronizer buckets, overlaps, compresses and applies:
+/// tensors once and then calls one function for each event of a step; the synchronizer fills buckets, compresses and
+/// exchanges them beside the computation, and applies the results:
 ///
 ///   goss_sync_create(comm, "diloco:h=50", &sync);
 ///   for each tensor, in the order of the forward pass: goss_sync_register(sync, &tensor, NULL);
@@ -15,17 +16,18 @@
 ///     goss_sync_step(sync);       // parameters may change
 ///   goss_sync_finish(sync);       // all ranks hold the same parameters
 ///
-/// The same loop serves every method. To accumulate gradients over several backward passes, tell of gradients in the
-/// last one only.
+/// The same loop serves every method. To accumulate gradients over several backward passes, call
+/// goss_sync_gradient_ready in the last one only.
 ///
 /// - **Collective** calls are made by all ranks in the same order. The synchronizer has communicators of its own: its
 ///   collectives never mix with the caller's.
 /// - **Threads.** One thread at a time uses a synchronizer, except for goss_sync_abort.
-/// - **Buffers.** Parameters and gradients are lent from goss_sync_register to goss_sync_destroy. A gradient is not to
-///   be touched between its goss_sync_gradient_ready and goss_sync_gradients. Parameters are read and written only
-///   inside calls. Each may lie in device memory (docs/devices.md): at a call it must be ready, because calls are no
-///   part of a stream, and when the call returns the results are there. Methods compute on the host, on copies in
-///   pinned memory: each step copies what the method reads in it from the device, and what it writes back.
+/// - **Buffers.** Parameters and gradients are lent from goss_sync_register to goss_sync_destroy. The caller must not
+///   touch a gradient between its goss_sync_gradient_ready and goss_sync_gradients. The library reads and writes
+///   parameters only inside calls. Both may lie in device memory (docs/devices.md). Calls are not ordered in a stream:
+///   device memory must be ready at the call, and holds the results when the call returns. Methods compute on the host,
+///   on copies in pinned memory: each step copies the tensors that the method reads from the device, and those that it
+///   writes back.
 /// - **Errors.** As in gossamer.h. After a failed collective call the synchronizer refuses all further work; parameters
 ///   may then differ between ranks.
 /// - **Determinism.** The same calls on the same ranks give the same bits, also after export and import; with
@@ -99,19 +101,19 @@ GOSS_API goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_s
 /// device memory: GOSS_ERR_RESOURCE when there is no pinned memory for its copy; GOSS_ERR_DEVICE.
 GOSS_API goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor* tensor, int32_t* index);
 
-/// Collective, once, after all tensors are registered: checks that the ranks agree, and gives everybody rank 0's
-/// parameters, which are sent only if the ranks' hashes differ; after goss_sync_import, every rank keeps its own
-/// instead. Errors: GOSS_ERR_MISMATCH when specs or tensors differ between ranks.
+/// Collective, once, after all tensors are registered: checks that the ranks agree, and gives all ranks the parameters
+/// of rank 0, which are sent only if the ranks' hashes differ; after goss_sync_import, every rank keeps its own
+/// parameters instead. Errors: GOSS_ERR_MISMATCH when specs or tensors differ between ranks.
 GOSS_API goss_status goss_sync_start(goss_sync_t sync);
 
 /// Local, between steps: the learning rate (>= 0) of the steps to come. SlowMo, QSR and DeMo use it; 1 before the call.
 GOSS_API goss_status goss_sync_set_lr(goss_sync_t sync, double lr);
 
-/// How a method without a backward pass looks at the model. Start from GOSS_SYNC_LOSS_INIT.
+/// The loss function of a method without a backward pass. Start from GOSS_SYNC_LOSS_INIT.
 typedef struct goss_sync_loss {
   size_t size; ///< sizeof(goss_sync_loss).
-  /// Gives this rank's loss, on the step's data, at the parameters as they lie in the tensors at the call. It is called
-  /// inside goss_sync_gradients, by the thread that calls that; it calls nothing of this synchronizer.
+  /// Returns this rank's loss on the step's data, at the values that the parameters have at the call.
+  /// goss_sync_gradients calls it, in the caller's thread. It must not call functions of this synchronizer.
   double (*evaluate)(void* context);
   void* context; ///< Given to `evaluate`; the caller's.
 } goss_sync_loss;
@@ -122,25 +124,26 @@ typedef struct goss_sync_loss {
 /// Gives `loss` the values of GOSS_SYNC_LOSS_INIT.
 GOSS_API goss_status goss_sync_loss_init(goss_sync_loss* loss, size_t size);
 
-/// Local, between steps: what `one-byte` evaluates, twice for each of its directions, in goss_sync_gradients. It then
-/// reads no gradients, and leaves its direction in them. Parameters are as before when goss_sync_gradients returns. A
-/// loss that is not finite fails the step on all ranks. Other methods do not call it.
+/// Local, between steps: sets the loss that `one-byte` evaluates in goss_sync_gradients, twice for each of its
+/// directions. That method reads no gradients, and writes its direction into them. The parameters are unchanged when
+/// goss_sync_gradients returns. A loss that is not finite fails the step on all ranks. Other methods do not call it.
 GOSS_API goss_status goss_sync_set_loss(goss_sync_t sync, const goss_sync_loss* loss);
 
-/// Local, before each step: *computes is 0 where this rank leaves the coming step out, because it is slower than others
-/// and the synchronizer's spec has steps=dynamic. Such a rank computes no gradient and makes no optimizer step, but it
-/// calls goss_sync_step, so that all ranks call it equally often. Otherwise 1. With steps=dynamic every rank must call
-/// this before each step; else it may.
+/// Local, before each step: sets *computes to 0 if this rank skips the coming step, because it is slower than others
+/// and the synchronizer's spec has steps=dynamic; otherwise to 1. A rank that skips a step computes no gradient and
+/// makes no optimizer step, but it calls goss_sync_step, so that all ranks call it equally often. With steps=dynamic
+/// every rank must call this function before each step; otherwise the call is optional.
 GOSS_API goss_status goss_sync_computes(goss_sync_t sync, int32_t* computes);
 
-/// Local, during a step: tells how many seconds (above 0) this rank computes in it, for steps=dynamic, or with auto how
-/// many the whole step takes. If the caller never tells, the synchronizer measures from one goss_sync_step to the next,
-/// including what a framework does between steps. Plans, and with them bits, are a function of these times.
+/// Local, during a step: sets the seconds (above 0) that this rank computes in the step, for steps=dynamic, or with
+/// auto the seconds of the whole step. Without this call the synchronizer measures the time from one goss_sync_step to
+/// the next, with everything that a framework does between steps. Plans, and so the bits of results, depend on these
+/// times.
 GOSS_API goss_status goss_sync_step_time(goss_sync_t sync, double seconds);
 
-/// Tells that the gradient of a tensor is final for this step. A bucket's exchange starts when all its gradients are
-/// final. Never waits for other ranks, but for the copy of a gradient in device memory. The order of tensors may differ
-/// between ranks; the reverse of registration overlaps best. A no-op where gradients stay local.
+/// Marks the gradient of a tensor as final for this step. A bucket's exchange starts when all its gradients are final.
+/// Never waits for other ranks, but waits for the copy of a gradient that lies in device memory. The order of tensors
+/// may differ between ranks; the reverse of registration overlaps best. A no-op where gradients stay local.
 GOSS_API goss_status goss_sync_gradient_ready(goss_sync_t sync, int32_t index);
 
 /// Collective: treats the gradients of all other tensors as final, and returns when all gradients are exchanged.
@@ -151,15 +154,16 @@ GOSS_API goss_status goss_sync_gradients(goss_sync_t sync);
 /// adpsgd and acid never block, and heloco only while another rank moves the model.
 GOSS_API goss_status goss_sync_step(goss_sync_t sync);
 
-/// Collective: applies what is in flight; if the ranks' parameters differ, averages them. Training may go on.
+/// Collective: completes and applies the exchanges in flight; if the ranks' parameters differ, averages them. Training
+/// may continue.
 GOSS_API goss_status goss_sync_finish(goss_sync_t sync);
 
-/// Local, between steps: waits for what is in flight, then copies everything that is needed to go on with the same bits
-/// (reference parameters, outer momenta, exchanges not yet applied, what codecs keep) into *bytes; free it with
-/// goss_free. Each rank's state is its own. Parameters are the framework's to save. With adpsgd, acid, heloco, and
-/// sgp with wait=0, ranks that step meanwhile may move the mean of the ranks' states; behind goss_sync_finish none
-/// does. With heloco the other ranks read rank 0's memory, here, in goss_sync_step and in goss_sync_finish: once it has
-/// destroyed its synchronizer these fail with GOSS_ERR_PEER_LOST.
+/// Local, between steps: waits for the exchanges in flight, then copies the state that is needed to continue with the
+/// same bits (reference parameters, outer momenta, exchanges not yet applied, the state of codecs) into *bytes; free it
+/// with goss_free. Each rank has a state of its own. The framework saves the parameters. With adpsgd, acid, heloco, and
+/// sgp with wait=0, ranks that make steps at the same time may change the mean of the ranks' states; after
+/// goss_sync_finish no rank does. With heloco this function, goss_sync_step and goss_sync_finish read rank 0's memory:
+/// on other ranks they fail with GOSS_ERR_PEER_LOST once rank 0 has destroyed its synchronizer.
 GOSS_API goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count);
 
 /// Local; before goss_sync_start, after all tensors are registered, on all ranks or none, once; with auto, states of
@@ -169,13 +173,13 @@ GOSS_API goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_
 
 /// Local, instead of goss_sync_import: takes the states of all ranks of a run on another number of ranks, islands or
 /// stages, and finds tensors by their names. All ranks give the same states. References, outer momenta, exchanges that
-/// are not yet applied and DeMo's momenta are kept, as the mean over those ranks that saved the tensor; all ranks
-/// mostly hold the same. What error feedback has lost is spread evenly over the ranks. With steps=dynamic a new plan is
-/// made. *dropped, which may be NULL, is 1 when something is left behind: PowerSGD's factors, and feedback where there
-/// is no codec any more. The method must be the same; its parameters may differ. All ranks should begin with the mean
-/// of the parameters that went with the states. Where ranks may make unequal numbers of steps (goss_sync_step) the
-/// largest goes on. Errors: as goss_sync_import, elsewhere also for states of different steps, and for those that lack
-/// a tensor which is registered here.
+/// are not yet applied and DeMo's momenta become the mean over the ranks that saved the tensor; mostly these ranks hold
+/// equal values. The residuals of error feedback are spread evenly over the ranks. With steps=dynamic the ranks make a
+/// new plan. *dropped (may be NULL) is set to 1 if a part of the state is dropped: PowerSGD's factors, or residuals of
+/// a codec that the spec no longer has. The method must be the same; its parameters may differ. All ranks should begin
+/// with the mean of the parameters that belong to the states. If ranks may make unequal numbers of steps
+/// (goss_sync_step), the largest number counts; otherwise states of different steps are an error. Other errors: as
+/// goss_sync_import, and states that lack a tensor which is registered here.
 GOSS_API goss_status goss_sync_import_all(goss_sync_t sync, const void* const* bytes, const size_t* counts,
                                           size_t states, int32_t* dropped);
 
@@ -183,11 +187,11 @@ GOSS_API goss_status goss_sync_get_info(goss_sync_t sync, goss_sync_info* info);
 GOSS_API goss_status goss_sync_get_counters(goss_sync_t sync, goss_sync_counters* counters);
 
 /// Local, from any thread: pending and later calls fail on all ranks with GOSS_ERR_ABORTED and `reason`; with auto,
-/// while a trial begins, perhaps only at the deadline, with GOSS_ERR_TIMEOUT. Buffers stay lent until
-/// goss_sync_destroy.
+/// calls that are pending while a trial begins may fail at their deadline instead, with GOSS_ERR_TIMEOUT. Buffers stay
+/// lent until goss_sync_destroy.
 GOSS_API goss_status goss_sync_abort(goss_sync_t sync, const char* reason);
 
-/// Local. What is in flight fails; when it returns no buffer is lent any more. NULL is allowed.
+/// Local. Exchanges in flight fail; afterwards all buffers are the caller's again. NULL is allowed.
 GOSS_API goss_status goss_sync_destroy(goss_sync_t sync);
 
 /// Local: what `auto` has tried, as JSON text, the same on all ranks: {"runs" (the spec at work), "settled" (0: it

@@ -2,11 +2,11 @@
 ///
 /// Matching. A message from peer A meets the receive that was posted for (A, tag). Messages with the same tag from the
 /// same peer meet their receives in order; messages with different tags are independent of each other. A message that
-/// arrives before its receive is kept, within a bound per peer that flows (see flowOf()) share. Of a message beyond the
-/// bound, also an empty one, the receiver keeps only the header, and of a long one the header and the first bytes; the
-/// rest stays with the sender, whose send is not complete, until a receive asks for it. So a message waits for the
-/// receive of another message only if that is older and has the same tag. (A transport may hold back messages that are
-/// not urgent while 256 Ki such headers lie at the peer.)
+/// arrives before its receive is kept, within a bound per peer that flows (see flowOf()) share. If a message exceeds
+/// the bound (even an empty one can), the receiver keeps only its header, or the header and the first bytes of a long
+/// message. The sender keeps the rest, and its send stays incomplete, until a receive matches and the receiver requests
+/// the rest. So a message waits for the receive of another message only if that is older and has the same tag. (A
+/// transport may hold back messages that are not urgent while 256 Ki such headers lie at the peer.)
 ///
 /// Threads. A transport is used by one thread at a time (the engine's lock sees to it) and makes no threads.
 /// Completion callbacks come only out of progress(), never out of send(), recv() or cancel(), exactly once per
@@ -123,8 +123,8 @@ class Transport {
   /// The shortest round trip to `peer` in seconds that the link, which is ready, has seen; 0: not known.
   [[nodiscard]] virtual double roundTrip_s(int peer) const { return static_cast<void>(peer), 0; }
 
-  /// What the link to `peer`, which is ready, has carried from here; nothing where the system does not tell, and where
-  /// another rank relays.
+  /// Counters of the bytes sent to `peer`, whose link is ready. All zero if the system does not report them, or if
+  /// another rank relays the link.
   [[nodiscard]] virtual PathUse pathUse(int peer) const { return static_cast<void>(peer), PathUse(); }
 
   /// The optional interfaces, after open(). Null: this transport does not implement the interface.

@@ -1,23 +1,23 @@
 /// Gossamer's windows (C99): ranks read and change each other's memory without a call there, and average in pairs.
 ///
 /// The conventions of gossamer.h hold. A **window** is memory of each rank of a communicator, as many elements of one
-/// dtype on all. A rank, the *origin*, works on the memory of another or of itself, the *target*. The target's library
-/// does what the origin asks, in whatever call its threads are, or in its progress thread while they are in none; so
-/// while a window is open that thread drives the world, and blocking calls of it take some microseconds more.
+/// dtype on all. A rank, the *origin*, accesses the memory of a *target*, which is another rank or itself. The target's
+/// library performs the access: inside any call that a thread of the target is in, or else in the target's progress
+/// thread. Therefore the progress thread runs while a window is open, and blocking calls take some microseconds longer.
 ///
-/// Order. What one rank asks of one target is done in the order of its calls. Between origins there is no order, but
-/// every element is changed by one at a time: concurrent accumulates lose nothing, and a get reads no half-written
-/// element. A put or an accumulate as a whole is not atomic; that is what goss_window_lock is for.
+/// Order. A target performs the accesses of one origin in the order of the origin's calls. Accesses of different
+/// origins have no order, but each element is accessed atomically: concurrent accumulates lose no update, and a get
+/// reads no half-written element. A put or an accumulate as a whole is not atomic; use goss_window_lock for that.
 ///
-/// The owner. A rank reads and writes its own part directly while no other can change it: under its own lock, where
-/// origins use that, or between barriers behind flushes. At other times it uses goss_window_get, put and accumulate
-/// with itself as the target.
+/// The owner. A rank may read and write its own part directly while no other rank can change it: while it holds its own
+/// lock, if all origins take that lock, or between two barriers that follow flushes. At other times it must use
+/// goss_window_get, put and accumulate with itself as the target.
 ///
 /// Errors. Besides those of each call: GOSS_ERR_INVALID_ARGUMENT for a rank, range or type that the window does not
 /// have (nothing is sent); GOSS_ERR_UNSUPPORTED for device memory and options other than `timeout_ms`;
-/// GOSS_ERR_TIMEOUT, which names the target, at the deadline: of what had been asked some, all or nothing is done, and
-/// the communicator goes on; GOSS_ERR_PEER_LOST when a rank is lost, as in all calls of the communicator, and where the
-/// target has destroyed its own, at once and of this call alone. Any thread may call.
+/// GOSS_ERR_TIMEOUT, which names the target, at the deadline: the target may have performed all, a part or nothing of
+/// the access, and the communicator stays usable; GOSS_ERR_PEER_LOST when a rank is lost, which fails the communicator,
+/// or when the target has destroyed its communicator, which fails only this call. Any thread may call.
 #ifndef GOSSAMER_WINDOW_H_
 #define GOSSAMER_WINDOW_H_
 
@@ -39,9 +39,9 @@ typedef struct goss_window* goss_window_t;
 GOSS_API goss_status goss_window_create(goss_comm_t comm, void* memory, size_t count, goss_dtype dtype,
                                         const goss_options* options, goss_window_t* window);
 
-/// Collective, blocking: waits until all that any rank has asked is done, frees the window and sets *window to NULL.
-/// Errors, and the window stays: GOSS_ERR_INVALID_ARGUMENT while this rank holds a lock or has a request that is not
-/// over. After any other error the window is freed all the same.
+/// Collective, blocking: waits until the accesses of all ranks are complete, frees the window and sets *window to NULL.
+/// Errors: GOSS_ERR_INVALID_ARGUMENT while this rank holds a lock or has a pending request; then the window stays. Any
+/// other error frees the window, too.
 GOSS_API goss_status goss_window_free(goss_window_t* window);
 
 // ---- Access ----
@@ -72,13 +72,13 @@ GOSS_API goss_status goss_window_flush(goss_window_t window, int32_t target, con
 /// version (Ying et al., "BlueFog", 2021). Never falls. Local, never blocks.
 GOSS_API goss_status goss_window_version(goss_window_t window, int32_t origin, uint64_t* version);
 
-/// Blocks until this rank has the target's lock, which one rank has at a time, first come, first served. It keeps out
-/// other ranks that lock, not those that do not. Errors: GOSS_ERR_INVALID_ARGUMENT if this rank has it, or another
-/// thread waits for it. A rank that is lost with the lock fails the communicator; one that destroys its own gives the
-/// lock up.
+/// Blocks until this rank holds the target's lock. One rank holds it at a time, in the order of the calls' arrival at
+/// the target. The lock excludes only ranks that take it, too. Errors: GOSS_ERR_INVALID_ARGUMENT if this rank holds the
+/// lock, or another of its threads waits for it. If the holder is lost, the communicator fails; if it destroys its
+/// communicator, the lock is released.
 GOSS_API goss_status goss_window_lock(goss_window_t window, int32_t target, const goss_options* options);
 
-/// Gives the lock up, without blocking: whoever has it next sees all that this rank asked before. Errors:
+/// Releases the lock, without blocking. The next holder sees all accesses that this rank started before. Errors:
 /// GOSS_ERR_INVALID_ARGUMENT if this rank does not have it.
 GOSS_API goss_status goss_window_unlock(goss_window_t window, int32_t target);
 
@@ -97,9 +97,10 @@ typedef struct goss_shadow {
 /// number of ranks may call at once with any partners, and none waits for one that waits for it. The partner calls
 /// nothing. With `shadow` also x' = x' - factor * d and y' = y' + factor * d, in the ranges from shadow->offset on:
 /// with factor sqrt(chi1 / chi2) the step of A2CiD2 (Nabli et al., "A2CiD2: Accelerating Asynchronous Communication in
-/// Decentralized Deep Learning", NeurIPS 2023). Complete when this rank's part is changed; the partner's is at the
-/// latest when goss_window_flush returns. Which average is first depends on time, so results are not the same bits run
-/// to run. Errors: GOSS_ERR_INVALID_ARGUMENT also for this rank itself, and GOSS_ERR_UNSUPPORTED for other dtypes.
+/// Decentralized Deep Learning", NeurIPS 2023). The operation is complete when this rank's part is changed; the
+/// partner's part is changed when goss_window_flush returns, if not before. The order of averages depends on timing, so
+/// that results may have different bits from run to run. Errors: GOSS_ERR_INVALID_ARGUMENT also for this rank itself,
+/// and GOSS_ERR_UNSUPPORTED for other dtypes.
 GOSS_API goss_status goss_pair_average(goss_window_t window, int32_t partner, size_t count, size_t offset,
                                        const goss_shadow* shadow, const goss_options* options, goss_request_t* request);
 

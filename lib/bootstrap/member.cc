@@ -44,7 +44,7 @@ Status bootstrapError(std::string text) {
   return Status::error(GOSS_ERR_BOOTSTRAP, std::move(text), ErrorScope::communicator, 0);
 }
 
-/// Rank 0 tells why all have failed, but not as a number who is to blame.
+/// The error of a meeting that rank 0 has ended. It blames no rank, because rank 0 sends the reason as text only.
 Status toldByRank0(std::string reason) {
   return Status::error(GOSS_ERR_BOOTSTRAP, std::move(reason), ErrorScope::communicator);
 }

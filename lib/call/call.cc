@@ -195,7 +195,7 @@ Status validateCodecs(const Call& call, int size) {
   return Status::ok();
 }
 
-/// The lists of neighbours; that they match at both ends shows when nothing comes.
+/// Checks this rank's lists of neighbours. If they do not match those of other ranks, a rank waits until its timeout.
 Status validateNeighbors(const Call& call, int size) {
   const std::string_view name = schedule::nameOf(call.collective);
   for (const bool is_source : {true, false}) {

@@ -94,8 +94,8 @@ std::size_t dtypeBytes(DType dtype);
 schedule::Shape blocksShape(Collective collective, int ranks, std::uint64_t count, std::uint64_t element_bytes);
 schedule::Shape blocksShape(Collective collective, std::span<const std::size_t> counts, const std::size_t* displs,
                             std::uint64_t element_bytes);
-/// The neighbours' blocks, packed in the order of the lists: block of a rank that is no neighbour are empty. `counts`
-/// and `displs` have an entry for each neighbour, or counts has one for all; null displs: packed.
+/// By rank: the block of each neighbour; the blocks of all other ranks are empty. `counts` has an entry for each
+/// neighbour, or one for all; so has `displs` for each neighbour. Null displs: packed in the order of the list.
 std::vector<schedule::Extent> neighborBlocks(int ranks, const std::vector<Neighbor>& neighbors,
                                              std::span<const std::size_t> counts, const std::size_t* displs);
 /// Fills in Call::shape for a collective whose blocks are given by one count (or that moves one vector of `count`

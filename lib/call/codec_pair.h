@@ -28,7 +28,7 @@ struct CodecPair {
   /// A number in 1..255, for signatures.
   [[nodiscard]] std::uint8_t tag() const { return static_cast<std::uint8_t>(1 + hash % 255); }
   [[nodiscard]] bool feedback() const;
-  /// Whether each rank's contribution must be encoded, also that to its own shard, and sums must not be: true for
+  /// Whether each rank encodes its contribution, including that to its own shard, and no rank encodes sums: true for
   /// codecs with a momentum, which is part of the encoded vector. Then payloads are gathered.
   [[nodiscard]] bool gathers() const { return contribution.feedback.momentum != 0; }
   /// Whether the codec works in phases of its own (runner/multi_phase_operation.h).

@@ -12,8 +12,8 @@ std::optional<std::uint64_t> History::firstDifference(const History& theirs) con
   const std::uint64_t begin = std::max(first(), theirs.first());
   const std::uint64_t end = std::min(next_, theirs.next_);
   if (begin > 0 && begin < end && hashBefore(begin) != theirs.hashBefore(begin)) return begin - 1;
-  // Compares the hashes that follow a call, not the calls: of an operation in phases the ranks may keep different
-  // envelopes.
+  // Compares the hashes that follow each call, not the envelopes, because two ranks may keep different envelopes of one
+  // multi-phase operation.
   for (std::uint64_t number = begin; number < end; ++number) {
     if (hashBefore(number + 1) != theirs.hashBefore(number + 1)) return number;
   }

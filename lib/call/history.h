@@ -37,8 +37,8 @@ class History {
     if (holds(number)) kept_[number % kKept] = call;
   }
 
-  /// The number of the first call that differs between the two histories. Where already the hash before the calls that
-  /// both hold differs, it is the number of the last call before these. nullopt: all calls that both hold are equal.
+  /// The number of the first call that differs between the two histories. If the hashes before the calls that both hold
+  /// differ already, it is the number of the last call before these. nullopt: all calls that both hold are equal.
   [[nodiscard]] std::optional<std::uint64_t> firstDifference(const History& theirs) const;
 
   /// Number of the first call that this history holds.

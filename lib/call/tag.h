@@ -2,8 +2,8 @@
 ///
 /// Collective: context (16 bits) | 0 | sequence (23) | fragment (10) | ordinal (14): every message of an operation has
 /// a tag of its own, so steps may be posted in any order and the k-th send of a channel still meets the k-th receive.
-/// Ranks that may share a GPU meet by the last ordinal; those that do name places in its memory by even ordinals, and
-/// answer by odd ones (lib/execution/shared_run.h).
+/// Ranks that may share a GPU exchange their devices with the last ordinal. If they share one, a step of ordinal k
+/// sends addresses in its memory with 2k, and the answer has 2k + 1 (lib/execution/shared_run.h).
 /// Point to point: context (16) | 1 | zeros (16) | user tag (31): equal tags meet in order.
 /// Window: context (16) | 1 | number of the window, from 1 (16) | zeros (31): one order from rank to rank.
 /// Control: all ones.

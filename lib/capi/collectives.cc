@@ -138,8 +138,8 @@ bool isPlain(const Common& common, goss_op op) {
          options->return_codec == nullptr && !tensor_counts;
 }
 
-/// Checks, plans and launches a call; where `key` is not null, later calls with it may be cached ones. Not inline, so
-/// that a cached call does not make room for what this needs.
+/// Validates, plans and launches a call. If `key` is not null, the call may be cached under it. Not inlined, because
+/// cached calls would otherwise reserve its stack frame.
 [[gnu::noinline]] Status launchNew(const Common& common, const Uniform& uniform, const Buffers& buffers,
                                    const CallKey* key) {
   // A buffer that this rank does not use may be an invalid pointer.
@@ -160,7 +160,7 @@ bool isPlain(const Common& common, goss_op op) {
 }
 
 Status launchUniform(const Common& common, const Uniform& uniform, const Buffers& buffers) {
-  // A cached call is not asked where its buffers lie.
+  // runCached() does not find out where the buffers lie, so only calls on host memory are cached.
   if (!isPlain(common, uniform.op) || !areOnHost(common.comm->communicator->world(), {buffers.send, buffers.recv}))
     return launchNew(common, uniform, buffers, nullptr);
   const CallKey key{uniform.collective, uniform.dtype, uniform.op,  uniform.root,

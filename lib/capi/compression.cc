@@ -25,9 +25,9 @@ Status pending(const char* function) {
   return invalid(std::string(function) + ": an all_reduce with a codec that works in phases is pending; wait for it");
 }
 
-/// Enters the engine when all that error feedback keeps of the tensor (0: of all) lies in the host's memory, which it
-/// does not while calls keep it on GPUs; then runs `body`. Where the communicator has failed it runs `body` at once,
-/// without bringing anything home.
+/// Waits until all error feedback state of `tensor` (0: of every tensor) lies in host memory, where calls on GPU
+/// buffers do not keep it, and then runs `body` under the engine's lock. If the communicator has failed, it runs `body`
+/// at once, and copies no state from a GPU.
 template <typename Body>
 Status withState(const char* function, goss_comm_t comm, uint64_t tensor, Body body) {
   goss::Communicator& communicator = *comm->communicator;

@@ -61,7 +61,8 @@ class FieldReader {
     refuse(setting.field, fmt::format("\"{}\"", found), fmt::format("one of {}", fmt::join(accepted, ", ")));
   }
 
-  /// A default of 0 lies outside of the range where it has a meaning of its own.
+  /// Accepts the values of the range, and the default. A default of 0 lies outside of the range if 0 has its own
+  /// meaning.
   template <typename T, typename F>
   void integer(const Setting<T, F>& setting, const Range<T>& range) {
     const F found = given_.*setting.given;

@@ -15,8 +15,8 @@ using CallBuffers = std::array<const void*, 2>;
 /// The stream of a call's options.
 struct StreamUse {
   void* stream = nullptr;
-  bool empty = false;  ///< The call has no elements: it has its place in the stream all the same.
-  bool starts = false; ///< It is not only made, as persistent ones are: the stream must take jobs now.
+  bool empty = false;  ///< The call has no elements, but still takes its place in the stream.
+  bool starts = false; ///< The stream must accept work now; false: a persistent call is only created.
 };
 
 /// Where a call's buffers lie.
@@ -34,13 +34,13 @@ bool areFoundOnHost(World& world, const CallBuffers& buffers);
 inline bool areOnHost(World& world, const CallBuffers& buffers) {
   return !world.devices().present() || areFoundOnHost(world, buffers);
 }
-/// The error of calls that take no device memory, where `buffer`, which `name` names, is that.
+/// The error of a call that takes no device memory, if `buffer` is device memory; else ok. `name` names the buffer.
 Status refuseDevice(const char* function, const char* name, World& world, const void* buffer);
 
 /// Enqueues a call that has started on its caller's stream; in an open group the end of the group enqueues its gates.
 void enqueue(Operation& operation);
-/// Enqueues an operation that has just started on its caller's stream, and hands its request out, or lets it end by
-/// itself. Returns its failure, if it has failed as it started.
+/// Enqueues an operation that has just started on its caller's stream, and sets *request. Null `request`: the
+/// communicator frees the operation when it has ended. Returns its failure if it failed at its start.
 Status launchOrdered(Communicator& communicator, Operation& operation, goss_request_t* request);
 
 } // namespace goss::capi

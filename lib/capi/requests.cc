@@ -81,7 +81,7 @@ Status launchGood(Communicator& communicator, const MessageCall& call, goss_requ
                                    {stream, call.count == 0, !persistent});
     if (!places.isOk()) return places.status();
     MessageDevice device{places.value().device, stream};
-    // A message without elements has no memory, and its place behind those before it.
+    // A send of no elements has no memory, but must not overtake earlier device sends with the same peer and tag.
     if (device.ordinal < 0 && call.sends && call.count == 0)
       device.ordinal = communicator.messages().deviceBefore(call);
     if (device.ordinal >= 0) return launchOnDevice(communicator, call, device, request, persistent);

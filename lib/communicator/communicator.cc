@@ -161,7 +161,7 @@ void Communicator::handleControl(int rank, const ControlMessage& message) {
           Origin::elsewhere);
       break;
     case ControlMessage::Type::probe:
-      // The abort has not reached a rank that probes for a failed communicator, or it waits for us to shrink it.
+      // A rank that probes for a failed communicator has not received the abort, or waits for this rank to shrink it.
       if (!operations_.asyncError().isOk()) {
         propagator_.tell(rank);
       } else if (!mismatches_.checkProbe(rank, message)) {

@@ -31,7 +31,7 @@ namespace goss {
 
 class World;
 
-/// Holds the parts of a communicator together; what they do is theirs. Thread-safe where nothing else is said.
+/// Owns the parts of a communicator, which do the work. Thread-safe unless a comment says otherwise.
 ///
 /// Once an operation has failed in a way that leaves the ranks out of step, the communicator has failed: every pending
 /// and later operation gets the first error, here and (through an abort message) on all other ranks.

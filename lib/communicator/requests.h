@@ -31,7 +31,7 @@ class Requests {
   /// Blocks until the operation is complete and returns its status; `message` (may be null) is written on success. Ends
   /// the operation's life unless it is persistent.
   Status finish(Operation& operation, goss_message* message);
-  /// As finish(); gives nothing, and the operation goes on, when it is active still at `limit`.
+  /// As finish(), but if the operation is still active at `limit`, returns nullopt, and the operation continues.
   std::optional<Status> finishBefore(Operation& operation, goss_message* message, TimePoint limit);
   /// Whether the operation is complete or inactive. Takes a turn of the loop when no other thread drives it.
   [[nodiscard]] bool test(Operation& operation);

@@ -13,9 +13,9 @@ namespace goss {
 
 namespace {
 
-/// A thread that waits for operations of several communicators of one world counts in each of them until that one's
-/// operation is finished: destroying a communicator does not wait for operations of the others. Null operations are
-/// skipped. Lives while the engine's lock is held.
+/// Counts a thread that waits for operations of several communicators as blocked in each of them, until the operation
+/// of that communicator is finished. So destroying a communicator does not wait for operations of the others. Skips
+/// null operations. Lives while the engine's lock is held.
 class AllBlockedCallsGuard {
  public:
   AllBlockedCallsGuard(std::span<Operation* const> operations, Engine::Lock& lock) : lock_(lock) {

@@ -80,8 +80,8 @@ Status Windows::checkFree(const Window& window) {
 
 Status Windows::free(Window*& window) {
   if (Status status = checkFree(*window); !status.isOk()) return status;
-  // Behind the barrier no rank has anything more to say. It takes place even where a flush has failed: else this rank's
-  // next collective would meet the others' barrier.
+  // After the barrier no rank sends another message to the window. The barrier runs even if a flush has failed:
+  // otherwise this rank's next collective would meet the barrier of the other ranks.
   const Status flushed = flushAll(*window, 0);
   Call barrier;
   barrier.dtype = GOSS_UINT8;

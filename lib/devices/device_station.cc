@@ -21,7 +21,7 @@ Result<std::shared_ptr<const QueuedCodec>> DeviceStation::codec(const std::strin
   }
   Result<std::shared_ptr<const QueuedCodec>> made = device.codec(spec);
   const std::lock_guard lock(mutex_);
-  return codecs_.emplace(spec, std::move(made)).first->second; // Of two threads that made it one keeps the other's.
+  return codecs_.emplace(spec, std::move(made)).first->second; // If two threads made it, the first one's is kept.
 }
 
 void waitForCopy(DeviceEvent& event) {

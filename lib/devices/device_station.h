@@ -36,7 +36,7 @@ class DeviceStation {
   BlockPool memory;
   const std::shared_ptr<const int> gates = std::make_shared<const int>(0); ///< Each StreamGate holds it, too.
   PeerMemory peers;
-  /// Copies from the device, what is encoded there, and what ranks that share the device do there alone.
+  /// Queue for copies from the device, for encoding, and for calls that run on a device which all ranks share.
   const std::unique_ptr<DeviceQueue> in;
   const std::unique_ptr<DeviceQueue> out; ///< Copies to the device, and what is only decoded there.
   const bool computes;                    ///< Device::prepareArithmetic() has succeeded.

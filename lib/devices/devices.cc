@@ -38,7 +38,7 @@ Devices::~Devices() {
     pollHeldOnLoop();
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  // A stream that is still on its way to its gate uses the memory later.
+  // Leaks the gates that their streams have not passed: such a stream still accesses the memory of its gate.
   for (Held& held : held_)
     new std::shared_ptr<StreamGate>(std::move(held.gate));
 }

@@ -21,12 +21,12 @@ namespace goss {
 /// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock.
 class Devices {
  public:
-  /// Opens the devices of the provider that Config::device names, or without a name those of `cuda`, if this process
-  /// uses it. Errors: makeDeviceProvider()'s, if a provider is named.
+  /// Opens the devices of the provider that Config::device names. If it names none, opens those of `cuda` if this
+  /// process uses CUDA. Errors: those of makeDeviceProvider(), if a provider is named.
   static Result<std::unique_ptr<Devices>> open(const Config& config);
   ~Devices();
 
-  /// Whether there may be device buffers. Where not, only classify() may be called besides.
+  /// Whether device buffers are possible. If not, callers may call only present() and classify().
   [[nodiscard]] bool present() const { return provider_ != nullptr; }
   Result<MemoryInfo> classify(const void* pointer) {
     return present() ? provider_->classify(pointer) : Result<MemoryInfo>(MemoryInfo{});
@@ -34,9 +34,9 @@ class Devices {
   /// Made at first use, which takes a while: calls open their device before they take the engine's lock. Errors: the
   /// device's.
   Result<DeviceStation*> station(int ordinal);
-  /// Opens the device, and finds out whether calls may be enqueued on `stream` (null: there is none) now. Errors: the
-  /// caller's alone, such as a stream that is being captured. A device that has failed is left to the call's start, by
-  /// which the other ranks hear of it.
+  /// Opens the device, and checks whether `stream` (null: there is none) accepts work now. Returns only errors of the
+  /// caller, such as a stream that is being captured. If the device has failed, the call still starts and fails, so
+  /// that the other ranks hear of it.
   Status prepare(int ordinal, void* stream);
   /// Makes the device's codec of a spec, if it has one: calls do so before they take the engine's lock, because to load
   /// kernels may wait for streams that the engine lets go on.
@@ -55,7 +55,7 @@ class Devices {
   void holdOnLoop(std::shared_ptr<StreamGate> gate, std::uint32_t context) GOSS_ON_LOOP;
   /// The streams behind the failed calls of the communicator may go on as soon as they can.
   void releaseOnLoop(std::uint32_t context) GOSS_ON_LOOP;
-  /// Lets streams go on that may. To be called again and again. Returns whether one did.
+  /// Opens the gates whose hold time is over. Called repeatedly. Returns whether a stream has passed its gates.
   bool pollHeldOnLoop() GOSS_ON_LOOP;
 
  private:

@@ -42,7 +42,7 @@ class StreamGate {
   /// Device memory of a slot.
   [[nodiscard]] std::byte* memory(std::uint32_t index) const { return memory_[index].data(); }
 
-  /// The stream does not wait for the call, out of which nothing comes. Call it before anything is enqueued.
+  /// Lets the stream continue without waiting for the call, which writes no output. Called before anything is enqueued.
   void letPass() { waits_ = false; }
 
   /// Keeps `used`, which the stream uses too, until the stream has passed the call.
@@ -50,8 +50,8 @@ class StreamGate {
 
   /// Enqueues a phase of a fragment; called in the order of the stream.
   using Work = std::function<Status(DeviceQueue& queue, std::uint32_t fragment, std::uint32_t phase)>;
-  /// Enqueues the first part: the fragments that fit the slots arrive. By the caller's thread, without the
-  /// engine's lock: where streams are made synchronous, the second part returns only when the gates have been opened.
+  /// Enqueues the first part: the arrival of the fragments that fit the slots. The caller's thread calls this without
+  /// the engine's lock: if streams are synchronous, enqueueGates() returns only when the gates have been opened.
   Status enqueueArrivals(const Work& work);
   /// Enqueues the second part. To be called, in a group of calls, after the first parts of all of them.
   Status enqueueGates(const Work& work);
@@ -62,12 +62,12 @@ class StreamGate {
   // For the loop.
   /// Whether the stream has done the fragment's phase, which is not the last.
   [[nodiscard]] bool hasDone(std::uint32_t fragment, std::uint32_t phase) const;
-  /// What the phase, one behind a gate, needs is in the slot.
+  /// Opens the gate of `phase`, which is not phase 0: the slot holds what the phase needs.
   void open(std::uint32_t fragment, std::uint32_t phase);
   /// Whether the stream has done the whole call. Error: the device's.
   Result<bool> hasLeft();
-  /// Lets the stream go on with NaN (all bits set) in the slots whose gates it has not passed yet. False: more is to
-  /// arrive in slots; try again. Also while the caller's thread enqueues, which may wait for the stream there.
+  /// Fills the slots whose gates the stream has not passed with NaN (all bits set), and opens these gates. False: more
+  /// fragments must arrive first; try again. May run while the caller's thread enqueues and waits for the stream.
   bool tryGiveUp();
 
  private:
@@ -79,7 +79,8 @@ class StreamGate {
   [[nodiscard]] std::uint32_t gatesOf(std::uint32_t slot) const {
     return (fragments_ + slots() - 1 - slot) / slots() * gates_;
   }
-  /// Fills slots at whose closed gates the stream is with NaN, and opens these. Whether there were any.
+  /// Fills each slot at whose closed gate the stream waits with NaN, and opens that gate. Returns whether there was
+  /// one.
   bool openWithNan();
   Status enqueuePhase(const Work& work, std::uint32_t fragment, std::uint32_t phase);
 

@@ -9,7 +9,7 @@
 
 namespace goss {
 
-/// Whether the handle is CUDA's for the default stream of each thread: two threads give it for two streams.
+/// Whether the handle is cudaStreamPerThread, which stands for a different stream in each thread.
 inline bool isStreamOfThread(const void* stream) { return reinterpret_cast<std::uintptr_t>(stream) == 2; }
 
 /// The thread that starts it calls these at each start, without the engine's lock: where streams are made synchronous,
@@ -19,8 +19,8 @@ class StreamOrdered {
   virtual ~StreamOrdered() = default;
   /// Before the start: Devices::prepare(). May block. `in_group`: the start is in an open group of calls.
   [[nodiscard]] virtual Status prepare(bool in_group) = 0;
-  /// Before the start, if it is in an open group of calls, and the call may have been made outside one: a persistent
-  /// one. It stays so. With the engine's lock.
+  /// Called with the engine's lock before a start in an open group, because a persistent call may have been created
+  /// outside of one. From then on the call always counts as a call of a group.
   virtual void joinGroupOnLoop() GOSS_ON_LOOP {}
   /// Enqueues the first part: what comes from the caller's buffers.
   virtual void enqueueArrivals() = 0;

@@ -29,7 +29,7 @@ constexpr int kYieldsBetweenClockReads = 8;
 /// each spins in turn until it sleeps, and because neither waits for long, the scheduler does not move one of them.
 /// Seen where another program uses one processor of two: 127 us for each message.
 constexpr std::chrono::milliseconds kYieldsAfterSleep(1);
-/// A thread that has looked for so long yields between looks, too, for the same reason.
+/// A thread that has polled for this long also yields between polls, for the same reason.
 constexpr std::chrono::microseconds kLooksWithoutYield(100);
 
 bool isPast(TimePoint limit) { return limit != TimePoint::max() && Clock::now() >= limit; }
@@ -195,7 +195,7 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done, TimePoint limi
     if (++turns % kTurnsBetweenClockReads == 0 || (moved && active_.hasPolled())) {
       active_.checkTimers();
       if (isPast(limit)) return;
-      if (isPast(first_limit_)) { // Those with time left tell their limits once more.
+      if (isPast(first_limit_)) { // Woken waiters that have time left set it again.
         first_limit_ = TimePoint::max();
         wakeWaiters();
       }
@@ -253,9 +253,9 @@ void Engine::turnOnce(Lock& lock) {
 }
 
 void Engine::sleep(Lock& lock, int longest_ms) {
-  if (active_.hasDirty()) return; // A thread that was let in has left work.
+  if (active_.hasDirty()) return; // A thread that held the lock meanwhile has left work.
   if (mesh_ != nullptr && !mesh_->prepareToSleepOnLoop()) return;
-  if (active_.poll() || active_.hasDirty()) { // The others were told that we sleep only now.
+  if (active_.poll() || active_.hasDirty()) { // Polls again: until now peers did not know of the sleep.
     if (mesh_ != nullptr) mesh_->sleepEndedOnLoop();
     return;
   }

@@ -76,9 +76,9 @@ class Engine {
   void stop(Lock& lock) GOSS_ON_LOOP;
   [[nodiscard]] bool stopped() const GOSS_ON_LOOP { return stopped_; }
 
-  /// A non-blocking operation was started: some thread must drive it. Costs a wake-up only where no thread would drive;
-  /// for messages not even that as long as the progress thread naps, because a thread that sends many messages waits
-  /// for them soon.
+  /// Tells the engine that a non-blocking operation was started, which some thread must drive. Wakes a thread only if
+  /// no thread would drive, and for messages not even then while the progress thread naps, because a thread that sends
+  /// many messages waits for them soon.
   void startedOnLoop(const Operation& operation) GOSS_ON_LOOP;
 
   /// Adds a receive that the transports do not know yet. Unposted receives, in their order, either get their messages

@@ -46,8 +46,8 @@ class Operation {
   /// Completes the operation if everything that it waits for has arrived, without a turn of the loop. Called before
   /// another rank's abort ends it, because that rank may have completed the operation.
   virtual void lookOnceMoreOnLoop() GOSS_ON_LOOP {}
-  /// Whether its results are there, and only this rank's device is on the way to them: the operation survives another
-  /// rank's abort.
+  /// Whether the results have arrived and only this rank's device still works on them: then the operation survives
+  /// another rank's abort.
   [[nodiscard]] virtual bool hasResultsOnLoop() const GOSS_ON_LOOP { return false; }
   /// Cancels everything at the transports; afterwards they do not touch the operation's buffers.
   virtual void withdrawOnLoop() GOSS_ON_LOOP = 0;
@@ -72,14 +72,14 @@ class Operation {
   [[nodiscard]] virtual Status mayStartOnLoop() const GOSS_ON_LOOP { return Status::ok(); }
   /// The tensor whose kept state the operation uses while it is active; 0: none.
   [[nodiscard]] virtual std::uint64_t keptTensor() const { return 0; }
-  /// How many encodings with the error feedback of keptTensor() are left to make: `of_sum` tells those of sums from
-  /// those of this rank's own contribution. 0 for an operation in phases, whose codec keeps all to itself.
+  /// Number of encodings with the error feedback of keptTensor() that are left: those of sums if `of_sum`, else those
+  /// of this rank's own contribution. 0 for a multi-phase operation, whose codec keeps its own state.
   [[nodiscard]] virtual std::uint64_t encodingsLeft(bool of_sum) const { return static_cast<void>(of_sum), 0; }
   /// Whether it is a MultiPhaseOperation or a TrialOperation, whose executions are planned after its start.
   [[nodiscard]] virtual bool isPhased() const { return false; }
   /// Whether it is a TrialOperation.
   [[nodiscard]] virtual bool isTrial() const { return false; }
-  /// What the starting thread has to enqueue, of a call that is a part of its caller's stream; null: nothing.
+  /// The work that the starting thread must enqueue on the caller's stream; null: the call runs in no stream.
   [[nodiscard]] virtual StreamOrdered* streamOrdered() { return nullptr; }
   /// Whether a failure leaves the communicator usable.
   [[nodiscard]] bool failsAlone() const { return fails_alone_; }

@@ -43,7 +43,7 @@ class OperationTable {
     operation.numberOnLoop(history_);
     operation.numbered_ = true;
   }
-  /// An operation that has taken its place has ended with success, and was never started.
+  /// Counts an operation that took its place in the history and has ended with success, but was never started.
   void countUnstartedOnLoop(Operation& operation, std::chrono::nanoseconds elapsed) GOSS_ON_LOOP {
     operation.numbered_ = false;
     count(operation.payload_bytes, elapsed);
@@ -76,7 +76,7 @@ class OperationTable {
   void signalError() GOSS_ON_LOOP {
     if (signal_ != nullptr) signal_->stayRaised();
   }
-  /// The caller has collected the completion of `operation`, which signals, or there will be none.
+  /// Stops signalling `operation`: its caller has collected the completion, or no caller will collect it.
   void unsignal(Operation& operation) GOSS_ON_LOOP;
 
   [[nodiscard]] Engine& engine() const { return engine_; }

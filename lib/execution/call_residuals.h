@@ -31,16 +31,16 @@ class CallResiduals {
   /// The environment outlives it.
   explicit CallResiduals(const RunEnvironment& environment) : environment_(environment) {}
 
-  /// A call that begins, and whose edge codec is bound, takes its residuals. False: the call has to encode on the host.
-  /// For a call that is a part of no stream, open() also calls start().
+  /// Takes the residuals of a call that begins, and whose edge codec is bound. False: the call must encode on the host.
+  /// If the call runs in no stream, open() also calls start().
   Result<bool> open(DeviceStation& station, const KeepingCall& keeping) GOSS_ON_LOOP;
-  /// Lets copies begin after which residuals are what they must be.
+  /// Enqueues the copies that fill new residuals on the device.
   Status start(DeviceStation& station);
   /// Returns the residuals that open() took; null: it took none.
   [[nodiscard]] const std::shared_ptr<const DeviceResiduals>& opened() const { return opened_; }
-  /// Lets what the call encodes on the host come home, if no call uses it.
+  /// Starts to copy the residuals of the encodings that run on the host back to the host, unless a call uses them.
   Status bringHome(const KeepingCall& keeping) const;
-  /// The call has ended, or will not use them. Other calls may; opened() stays.
+  /// Ends the call's use of the residuals, so that other calls may use them. opened() stays.
   void close();
   void reset() { opened_.reset(); }
   /// Returns when no copy of start() is under way.

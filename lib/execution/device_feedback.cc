@@ -55,7 +55,7 @@ bool DeviceFeedback::overlaps(const KeptRange& kept) const {
   return interval != intervals->second.end() && interval->first < kept.range.end();
 }
 
-/// Null unless exactly these elements lie in one piece of device memory, and stay there.
+/// The device memory that holds exactly these elements, and that is not being copied home; null: there is none.
 const DeviceFeedback::Held* DeviceFeedback::find(const KeptRange& kept) const {
   const auto intervals = held_.find(kept.key);
   if (intervals == held_.end()) return nullptr;
@@ -64,7 +64,8 @@ const DeviceFeedback::Held* DeviceFeedback::find(const KeptRange& kept) const {
   return interval->second.returning == nullptr ? &interval->second : nullptr;
 }
 
-/// What a call encodes behind another one in a stream, it encodes after it.
+/// Whether the call may use the residuals of its tensor: no other call uses them, or all that do come before this call
+/// in the same stream and encode the same steps on the device, so that the stream keeps their order.
 bool DeviceFeedback::mayBegin(const Beginner& call) const {
   const auto use = uses_.find(call.tensor);
   if (use == uses_.end()) return call.others == 0;
@@ -114,7 +115,7 @@ bool DeviceFeedback::findMissing(const DeviceStation& station, std::span<const K
          }) == missing.end();
 }
 
-/// Memory for the elements, and for what is brought from the reference store.
+/// Allocates device memory for the elements, and pinned memory for those that the reference store holds.
 Status DeviceFeedback::makeRoom(DeviceStation& station, std::span<const KeptRange> missing, DeviceResiduals& into) {
   if (missing.empty()) return Status::ok();
   std::size_t bytes = 0;

@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Whether a payload whose bits are all set decodes to NaN. A failed call leaves such payloads in its slots, and nobody
-/// may take what the stream makes of them for numbers.
+/// Whether a payload with all bits set decodes to NaN. A failed call leaves such payloads in its slots, and what the
+/// stream decodes from them must not look like valid numbers.
 bool makesNan(const Codec& codec) {
   constexpr std::size_t kElems = 4096 + 37;
   const std::vector<std::byte> set(codec.maxBytes(kElems), std::byte{0xff});

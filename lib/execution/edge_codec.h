@@ -17,8 +17,8 @@
 
 namespace goss {
 
-/// Why vectors of these codecs that lie on a device are copied to the host whole, and encoded there; "": they need not
-/// be, where the device has kernels of both codecs.
+/// Why buffers in device memory must be copied to the host as a whole and encoded there; "": the device encodes them,
+/// if it has kernels of both codecs.
 std::string_view whyStaged(const CodecPair& codecs);
 
 /// One fragment of the call, and where it lies.
@@ -49,7 +49,7 @@ class EdgeCodec {
   [[nodiscard]] std::size_t memoryBytes(const schedule::Layout& layout, const StagedSlots& slots) const;
   /// Enqueues these steps on `queue`, one after the other: copies of payloads to the device before, to the host behind.
   Status enqueue(DeviceQueue& queue, const EdgeFragment& fragment, std::span<const std::uint32_t> steps) const;
-  /// Whether the payloads that these steps take from the host are payloads. Error: GOSS_ERR_PROTOCOL.
+  /// Whether the payloads that these steps take from the host are well-formed. Error: GOSS_ERR_PROTOCOL.
   Status check(const EdgeFragment& fragment, std::span<const std::uint32_t> steps,
                const std::vector<std::size_t>& payload_bytes) const;
   /// Length of a payload.

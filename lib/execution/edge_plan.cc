@@ -57,7 +57,7 @@ class Planner {
     return may;
   }
 
-  /// Moves steps to the host that touch what others touch there. Whether there were any.
+  /// Moves each device step that uses a chunk of a host step to the host. Returns whether it has moved any.
   bool takeBack() {
     for (std::size_t i = 0; i < on_device_.size(); ++i) {
       if (on_device_[i]) continue;
@@ -74,7 +74,7 @@ class Planner {
     return any;
   }
 
-  /// The chunk is staged; in place its input and its output are one.
+  /// Marks the chunk of `slot` as staged; in input and output if both lie on the device, where they may be one buffer.
   void leave(Slot slot) {
     const bool may_be_one = buffers_.input && buffers_.output;
     if (slot.space == Space::input || (slot.space == Space::output && may_be_one))
@@ -117,7 +117,7 @@ class Planner {
     plan_.phases[phase].push_back(step);
   }
 
-  /// A payload that was encoded on the device is there still when another step decodes it.
+  /// Finds the payloads that cross. A payload that a device step encoded is still there when another step decodes it.
   void findPayloads() {
     plan_.payload_crosses.assign(schedule_.payload_like.size(), false);
     plan_.is_brought.assign(schedule_.slots.size(), false);

@@ -40,8 +40,8 @@ Status EdgeSteps::startReady(Passage& passage, const EdgeFragment& fragment,
   return passage.work(EdgeBatch(*codec_, fragment, running_), 0);
 }
 
-/// The steps were enqueued in phases. The first one is done when the fragment is here; the last one runs when the
-/// fragment leaves, which nothing waits for.
+/// Starts the next phase of steps that were enqueued on the stream. The first phase has run when the fragment arrives.
+/// The last one runs when the fragment leaves, and no step waits for it.
 Status EdgeSteps::startPhase(Passage& passage, const EdgeFragment& fragment,
                              const std::vector<std::size_t>& payload_bytes, std::size_t steps_left,
                              std::vector<std::uint32_t>& done) {

@@ -17,11 +17,11 @@ class EdgeSteps {
   /// For the next fragment. Null: no step runs on the device.
   void begin(const EdgeCodec* codec);
   [[nodiscard]] bool any() const { return codec_ != nullptr; }
-  /// A step may run. False: on the host.
+  /// Takes a step that is ready to run. False: the step runs on the host.
   bool take(std::uint32_t step);
-  /// Sees which steps have run, and lets others run. `steps_left`: steps of the whole fragment that are not done. Sets
-  /// `done` to steps that are done now; to be called again while there are any. Errors: the device's; GOSS_ERR_PROTOCOL
-  /// for what is no payload.
+  /// Finds the steps that have run on the device, and starts others. `steps_left`: steps of the whole fragment that are
+  /// not done. Sets `done` to the steps that are done now; to be called again while there are any. Errors: the
+  /// device's; GOSS_ERR_PROTOCOL for a malformed payload.
   Status advance(Passage& passage, const EdgeFragment& fragment, const std::vector<std::size_t>& payload_bytes,
                  std::size_t steps_left, std::vector<std::uint32_t>& done);
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t kStreamedPayloadBytes = kernels::kStreamedBytes;
 
-/// Calls with device buffers keep so many more fragments in flight, on their way from the device or back.
+/// Number of further fragments in flight for calls with device buffers: those being copied from the device or back.
 constexpr std::uint32_t kFragmentsUnderWay = 2;
 
 /// Whether the ranks' agreement on a shared device, or what follows it, has not ended.
@@ -40,7 +40,7 @@ std::uint32_t planHash(const Plan& plan, const Call& call) {
   return static_cast<std::uint32_t>(name ^ (name >> 32)) ^ call.counts_hash ^ uneven;
 }
 
-/// Copies the input away; scaled (GOSS_PREMUL_SUM).
+/// Copies the input to `to`; GOSS_PREMUL_SUM: scales it.
 void stageInput(const Call& call, int rank, std::byte* to) {
   const std::uint64_t elems = call.inputSpanElems(rank);
   if (schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM) {
@@ -64,8 +64,9 @@ StreamGate::Shape shapeOfFragments(const Plan& plan, const Call& call, const Edg
   return shape;
 }
 
-/// Whether what both keep of their tensor is right, and neither waits for the other, if their work is enqueued one
-/// after the other: only if they encode the same on the same processor, so that nothing must come home between them.
+/// Whether two calls may be enqueued one after the other in a stream without harm to the error feedback of their
+/// tensor: only if they encode the same elements on the same processor, so that no residual is copied home between
+/// them.
 bool mayFollowInStream(const Call& first, const Plan& first_plan, const Call& second, const Plan& second_plan) {
   return first.device.ordered && !isStreamOfThread(first.device.stream) && first.device == second.device &&
          first.collective == second.collective && first.dtype == second.dtype && first.op == second.op &&
@@ -78,7 +79,7 @@ Stage* stageOf(const std::vector<std::unique_ptr<Stage>>& stages, std::uint32_t 
   return stages.empty() ? nullptr : stages[lane].get();
 }
 
-/// Counts as if the bytes had gone to each other rank in a message.
+/// Adds the traffic to the counters as if this rank had sent its bytes to each other rank in a message.
 void countBoardBytesOnLoop(const RunEnvironment& environment, const BoardCollective& work) GOSS_ON_LOOP {
   const auto others = static_cast<std::uint64_t>(environment.group.size() - 1);
   goss_counters& counters = environment.operations.counters();
@@ -112,7 +113,7 @@ void Execution::bindRuns(bool encodes) {
   ++context_->binding;
   std::uint32_t window = std::max(1u, plan_->window);
   if (call_.device.any()) window += kFragmentsUnderWay;
-  // A gate in one call of a group must not keep back what another needs.
+  // In a group of calls each fragment has its own lane: no gate of one call may hold up what another call needs.
   lanes_ = call_.device.grouped ? plan_->fragments : std::min(plan_->fragments, window);
   if (dependents_.empty()) dependents_ = dependentsOf(*plan_->schedule);
   while (runs_.size() < lanes_)
@@ -151,7 +152,7 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   }
   envelope_ = signature_.encode();
   const BoardChannel* channel = environment_.boards;
-  // Phases begin when the ones before have ended: on the board they would have no place that all ranks agree on.
+  // A phase begins when the phase before has ended, so ranks would not agree on its number on the board.
   on_board_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
   binding_ = binding;
   if (on_board_) {
@@ -256,7 +257,7 @@ bool Execution::pollOnLoop() {
   if (rank < 0) return false;
   const Status link = environment_.mesh.linkStatus(environment_.group.worldRank(rank));
   if (link.isOk()) return false;
-  // A rank may have written before it left, but after the last look.
+  // The rank may have written its board after the last poll, and then left.
   advanceOnBoardOnLoop();
   if (state() == State::active) environment_.fail(link);
   return true;
@@ -273,7 +274,7 @@ std::uint64_t Execution::keptTensor() const {
   return keeps ? call_.tensor : 0;
 }
 
-/// Error feedback would cut the ranges of a tensor that an operation in phases holds.
+/// Refuses to start while a multi-phase operation uses the tensor: error feedback would split the ranges that it holds.
 Status Execution::mayStartOnLoop() const {
   if (keptTensor() == 0 || !holdsTensorOnLoop(environment_.operations, keptTensor())) return Status::ok();
   return tensorInUse(*this);
@@ -378,8 +379,8 @@ void Execution::withdrawOnLoop() {
 
 // ---- Device buffers ------------------------------------------------------------------------------------------------
 
-/// A call on the board whose buffers are on their way to pinned memory or back: before its turn, or when it has its
-/// results and leaves the board.
+/// Copies the device buffers of a call on the board to pinned memory before its turn and, with `has_results`, the
+/// results back after it.
 void Execution::passOnLoop(bool has_results) {
   if (Status status = has_results ? passage_.bringOut() : passage_.advance(); !status.isOk()) {
     context_->outcome.failure = ofDevice(status, environment_.group, signature_);
@@ -494,7 +495,7 @@ Status Execution::openStagesOf(DeviceStation& station) {
 
 bool Execution::hasResultsOnLoop() const { return gate_ != nullptr && fragments_left_ == 0 && !isActive(shared_); }
 
-/// A call in its caller's stream ends when that has passed it.
+/// Completes the call; if it runs in its caller's stream, only when the stream has passed it.
 void Execution::completeWhenLeftOnLoop() {
   if (gate_ != nullptr) {
     const Result<bool> left = gate_->hasLeft();

@@ -18,19 +18,19 @@ class Passage {
     working_ = false;
     state_ = State::here;
   }
-  /// Gets memory for slots(), which were laid for this fragment, and `device_bytes` bytes of the device's, and lets
-  /// their data come. Returns whether memory() is another than before. `stage` outlives the passage.
+  /// Gets memory for slots(), which must be laid out for this fragment, and `device_bytes` bytes of device memory, and
+  /// starts the copies to memory(). Returns whether memory() has changed. `stage` outlives the passage.
   Result<bool> begin(Stage& stage, std::uint32_t fragment, std::size_t device_bytes = 0);
   /// The results are in memory(): lets them leave.
   Status bringOut();
-  /// Goes on if what is under way has come.
+  /// Enters the next state if the copies under way have ended.
   Status advance();
 
   /// As Stage::start(). Until isWorking() is false again no other steps may be given.
   Status work(const StageWork& work, std::uint32_t phase);
-  /// Steps on the device are under way, which advance() does not look after.
+  /// Whether steps run on the device. endWork() finds their end; advance() does not.
   [[nodiscard]] bool isWorking() const { return working_; }
-  /// Whether they have run: then isWorking() is false.
+  /// Whether these steps have ended; isWorking() is false then.
   Result<bool> endWork();
   [[nodiscard]] bool isEnqueued() const { return stage_->isEnqueued(); }
 

@@ -168,9 +168,9 @@ Run::Run(Operation& operation, const RunEnvironment& environment, RunContext& co
 
 Run::~Run() { withdraw(); }
 
-// Where a rank adds to a chunk that a peer sent and returns the result, both may be done at once: the owner writes the
-// result into the peer's memory as it adds. Each end decides by its own schedule: the peer's receive depends only on
-// its send, and the owner's send only on its sum.
+// A rank that adds to a peer's chunk and returns the result to that peer may do both in one step: it writes the sum
+// into the peer's memory. Each end finds such pairs in its own schedule: the peer's receive depends only on its send,
+// and the owner's send only on its sum.
 void Run::pairReplies() {
   const Schedule& schedule = *context_.schedule;
   const auto onlyNext = [&](std::uint32_t index, StepKind kind) {
@@ -205,8 +205,8 @@ void Run::pairReplies() {
   }
 }
 
-// Replies in place are used for vectors that caches do not hold: the ranks that need shorter ones better read them
-// themselves.
+// Results are written into the peer's memory only if the vector is larger than the caches. For shorter vectors it is
+// better if the rank that needs the result reads it.
 void Run::resolveReply(std::uint32_t index) {
   const Step& step = context_.schedule->steps[index];
   if (recvs_[index]) {
@@ -380,7 +380,7 @@ bool Run::beginPassage(Stage& stage, bool moved) {
   return false; // No step will run.
 }
 
-/// On the way to the host, and, when the steps are done, on the way back.
+/// Continues the copies of the fragment to the host or, when its steps are done, back to the device.
 Status Run::advancePassage() {
   const Status status = passage_.isHere() ? passage_.bringOut() : passage_.advance();
   if (!status.isOk()) return ofDevice(status, environment_.group, *context_.signature);

@@ -80,14 +80,14 @@ class Run {
   [[nodiscard]] std::uint32_t keptEncodings(bool of_sum) const;
   /// True from begin() until advance() has run the last step, and device buffers hold the results.
   [[nodiscard]] bool active() const { return active_; }
-  /// Whether the fragment is under way from the device or back, or steps run there, or the next step to encode may have
-  /// to wait for what a device keeps.
+  /// Whether the fragment is being copied from or to the device, steps run there, or the next step to encode may wait
+  /// for residuals that lie on a device.
   [[nodiscard]] bool isUnderWay() const {
     return active_ && (!passage_.isHere() || passage_.isWorking() ||
                        (hasCodecWork() && !environment_.device_feedback.isEmpty() &&
                         context_.keeps(context_.schedule->steps[codec_ready_[codec_head_]])));
   }
-  /// Whether it is, and has come, or the device has failed.
+  /// Whether these copies or steps have ended, or the device has failed.
   [[nodiscard]] bool hasCome() const { return active_ && passage_.hasCome(); }
   void withdraw() GOSS_ON_LOOP;
   void appendWaitingFor(std::vector<int>& ranks) const;

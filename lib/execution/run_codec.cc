@@ -101,7 +101,7 @@ Status Run::runCodec(std::uint32_t index) {
   return status;
 }
 
-/// Sees which steps have run on the device, and lets others run.
+/// Completes the steps that have run on the device, and starts others.
 Status Run::advanceOnDevice() {
   const Schedule& schedule = *context_.schedule;
   const StepContext step_context = stepContext();

@@ -17,8 +17,8 @@ using Clock = std::chrono::steady_clock;
 /// Scratch memory of fragments lies as that of an allocation.
 constexpr std::size_t kAlignment = 256;
 
-/// Staging takes a vector over the bus twice, at some 25 GB/s: 20 us of this many bytes, which is about what the
-/// messages take by which ranks share. An estimate: no GPU was there to measure it.
+/// Shorter calls do not share a GPU. Staging copies a vector over the bus twice, at some 25 GB/s: 20 us for this many
+/// bytes, about as long as the messages that sharing needs. An estimate that was not measured on a GPU.
 constexpr std::uint64_t kMinBytes = 256 << 10;
 
 /// As waitForCopy(): peers' devices need milliseconds.
@@ -121,7 +121,7 @@ void SharedCall::meet() {
   meeting_.begin(0, sequence_, nullptr);
 }
 
-/// Whether this rank can share: then it has got what it needs.
+/// Gets what this rank needs to share the device. False: this rank cannot share it.
 bool SharedCall::prepare() {
   const Call& call = *context_.call;
   if (!call.device.any() || call.device.ordered || call.staged_input) return false;
@@ -198,7 +198,7 @@ void SharedCall::beginRun(std::uint32_t lane, std::uint32_t fragment) {
   runs_[lane]->begin(fragment, scratch_.data() + lane * scratch_bytes_, sequence_, loan_);
 }
 
-/// Ends the loan. No rank reads it any more: its readers have answered, or it had none.
+/// Frees scratch memory and takes the loan back. No rank reads the memory any more, because all readers have answered.
 void SharedCall::end() {
   scratch_ = {};
   memory_.release();

@@ -31,14 +31,14 @@ class SharedCall {
   SharedCall(Operation& operation, const RunEnvironment& environment, RunContext& context);
   ~SharedCall();
 
-  /// Whether the ranks of the call meet, as all of them know alike: its vectors are long, it is not compressed, and the
-  /// GPU has kernels for all that it does.
+  /// Whether the ranks of the call tell each other their devices: its vectors are long, it is not compressed, and the
+  /// GPU has kernels for all that it does. All ranks get the same answer.
   static bool isFor(const Call& call);
   /// For later starts of `call`, of which `lanes` fragments are in flight.
   void bind(const Call& call, const Plan& plan, std::uint32_t lanes);
   /// A start of the call begins; those that cannot share stay inactive.
   void begin(std::uint64_t sequence) GOSS_ON_LOOP;
-  /// Does what can be done. An error is a failure of the call, which is in RunContext::outcome.
+  /// Advances the exchange of devices and the runs. RunContext::outcome gets a failure of the call.
   void advance() GOSS_ON_LOOP;
   /// Since begin(): whether the call runs on the device, has done so, or may. Then it is not staged.
   [[nodiscard]] bool mayShare() const { return device_ >= 0; }

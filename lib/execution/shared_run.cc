@@ -220,7 +220,7 @@ Status SharedRun::post(std::uint32_t index) {
   return Status::ok();
 }
 
-/// The addresses, from the rank that sends, or the answer of the one that receives.
+/// Posts the outgoing message of a step: the addresses if the step sends, the answer if it receives.
 void SharedRun::postOut(std::uint32_t index) {
   const Step& step = stepAt(index);
   Message& message = *messages_[index];
@@ -256,7 +256,8 @@ void SharedRun::ended(std::uint32_t index, const Status& status) {
   environment_.engine.active().markDirty(operation_);
 }
 
-/// A message of the step is over: the step is done when both are, and a receiver has read in between.
+/// Called when a message of the step has ended. A step that sends is done when both of its messages have ended, a step
+/// that receives when the device has also read the peer's memory.
 void SharedRun::settle(std::uint32_t index) {
   const Message& message = *messages_[index];
   if (message.in.posted || message.out.posted) return;
@@ -288,7 +289,7 @@ Status SharedRun::startBatch() {
   Status status;
   for (std::size_t i = 0; i < batch_.size() && status.isOk(); ++i)
     status = enqueue(*station_.in, batch_[i]);
-  // Also behind a part of it: who withdraws the call waits for that part.
+  // Records the event even if only a part was enqueued, because withdraw() waits for that part.
   const Status recorded = batch_.empty() ? Status::ok() : station_.in->record(*event_);
   return status.isOk() ? recorded : status;
 }

@@ -23,8 +23,8 @@ Result<std::byte*> atLeast(BlockPool& pool, BlockPool::Lease& memory, std::size_
   return memory.data();
 }
 
-/// Enqueues, and records `event` behind it. Also behind a part of it, where the rest was refused: who withdraws the
-/// call waits for that part.
+/// Enqueues work, and records `event` behind it even if only a part of the work was enqueued, because withdraw() waits
+/// for that part.
 template <typename Enqueue>
 Status enqueueAndRecord(DeviceQueue& queue, DeviceEvent& event, Enqueue enqueue) {
   const Status enqueued = enqueue();
@@ -238,7 +238,7 @@ void WaitedStage::withdraw() {
 
 Result<bool> GatedStage::hasDone(std::uint32_t phase) {
   if (gate_->hasDone(fragment_, phase)) return true;
-  // Only what was recorded behind the last copy tells of a device that has failed.
+  // Only the event behind the last copy reports that the device has failed.
   const Result<bool> left = gate_->hasLeft();
   return left.isOk() ? Result<bool>(false) : left;
 }

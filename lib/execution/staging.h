@@ -21,9 +21,9 @@ struct FragmentCopies {
   std::vector<CopyJob> out;
 };
 
-/// Where the staged slots of one fragment lie in its memory, and what is copied: of the caller's input what a step
-/// reads, of the output what a step has written. Slots that lie behind each other in the caller's buffer do so here.
-/// Where steps run on the device, the payloads that cross lie here too, first of all.
+/// The places of the staged slots of one fragment in its memory, and the copies: the chunks of the input that a step
+/// reads are copied in, the chunks of the output that a step has written are copied out. Slots that are adjacent in the
+/// caller's buffer are adjacent here. If steps run on the device, the payloads that cross come first.
 class StagedSlots {
  public:
   /// For this fragment of the call. `edge` null: no step runs on the device. Keeps its memory from one to the next.
@@ -36,7 +36,7 @@ class StagedSlots {
   [[nodiscard]] bool has(Slot slot) const;
   /// Offset of a slot that a step uses and that has() is true of.
   [[nodiscard]] std::size_t at(Slot slot) const;
-  /// The payloads that cross lie at the same offsets in device memory, and take so many bytes of it.
+  /// Bytes of device memory for the payloads that cross, which have the same offsets there.
   [[nodiscard]] std::size_t payloadBytes() const { return payload_bytes_; }
   [[nodiscard]] std::size_t payloadAt(Slot slot) const { return payloads_[slot.index]; }
   /// The fragment's copies, for memory at `memory`.
@@ -58,7 +58,7 @@ class StagedSlots {
   Staged* find(Slot slot);
   void read(Slot slot);
   void write(Slot slot);
-  /// Whether the caller's buffers are the same here.
+  /// Whether both slots are the same part of the caller's memory.
   [[nodiscard]] bool isSameMemory(Slot input, Slot output);
   void use(const Schedule& schedule, const Step& step);
   void assign();
@@ -80,12 +80,12 @@ class StagedSlots {
 class StageWork {
  public:
   virtual ~StageWork() = default;
-  /// Whether anything of it comes to the host.
+  /// Whether the work copies anything to the host.
   [[nodiscard]] virtual bool comesToHost() const = 0;
   virtual Status enqueue(DeviceQueue& queue) const = 0;
 };
 
-/// The failure of this rank's device, as all ranks fail with it.
+/// Turns an error of this rank's device into the error with which all ranks fail.
 Status ofDevice(const Status& status, const Group& group, const Signature& signature);
 
 /// The pinned memory through which one fragment after the other goes. One run uses it; under the engine's lock.

@@ -19,10 +19,9 @@ bool holdsTensorOnLoop(OperationTable& operations, std::uint64_t tensor,
 /// The error of an operation whose tensor another operation holds.
 Status tensorInUse(const Operation& operation);
 
-/// Whether an operation that was started before `operation` has yet to encode with the error feedback that the coming
-/// encoding needs: `of_sum` tells what a sum's owner keeps from what each rank keeps of its own. So operations on one
-/// tensor lose, and make up for, the same whether they are under way together or one after the other. Wants the
-/// engine's lock.
+/// Whether an operation that was started before `operation` still has to encode with the error feedback that the next
+/// encoding needs: that of sums if `of_sum`, else that of each rank's own contribution. So the losses of operations on
+/// one tensor are the same whether the operations overlap or run one after the other. Needs the engine's lock.
 bool mustLetOthersEncodeOnLoop(OperationTable& operations, const Operation& operation, bool of_sum) GOSS_ON_LOOP;
 
 } // namespace goss

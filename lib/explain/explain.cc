@@ -135,8 +135,8 @@ struct Choice {
   std::string_view cut; ///< Why it is fragmented as it is; empty: for its price.
 };
 
-/// Puts what calls take in the place of the candidate that differs from it in blocks and fragments alone, at its price
-/// for exactly the question's bytes; only where there is no such price, the planner's own remains.
+/// Marks `taken`, the plan that calls run, as the choice. It replaces the candidate that differs from it only in blocks
+/// and fragments, at a price for exactly the question's bytes; if there is none, at the planner's own price.
 void take(Choice& choice, const Candidate& taken, const schedule::Links& links) {
   std::vector<Candidate>& candidates = choice.candidates;
   auto same = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& other) {

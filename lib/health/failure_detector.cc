@@ -24,7 +24,7 @@ constexpr milliseconds kSilence(150);
 /// A rank of another host may have stopped if it has not answered a probe of this age. A rank that is only slow,
 /// because it gets no processor, mostly answers before.
 constexpr milliseconds kSilenceElsewhere(1000);
-/// A rank that owes so many answers is not probed again, so that probes do not fill a slow link.
+/// A rank that has not answered this many probes is not probed again, so that probes do not fill a slow link.
 constexpr int kMaxUnanswered = 4;
 /// An error says of at most so many ranks what they wait for.
 constexpr std::size_t kMaxNamed = 16;
@@ -93,7 +93,8 @@ void FailureDetector::reply(int rank) const {
   peers_.send(rank, reply);
 }
 
-/// A rank for which some operation waits, in a communicator that has failed one that outlives it; -1: none.
+/// A rank for which an active operation waits (if the communicator has failed, one that outlives the failure); -1:
+/// none.
 int FailureDetector::waitingFor() const {
   int rank = -1;
   const bool has_failed = !operations_.asyncError().isOk();
@@ -115,7 +116,7 @@ void FailureDetector::heard(int rank, const ControlMessage& message) {
   progress.unanswered = std::max(0, progress.unanswered - 1);
 }
 
-/// The other ranks that an operation concerns: of a message those that it awaits, of a collective all.
+/// The other ranks that an operation concerns: the awaited ranks of a message, all ranks of a collective.
 std::vector<int> FailureDetector::concernedRanks(const Operation& operation, std::vector<int> awaited) const {
   if (!operation.failsAlone()) return peers_.group.others();
   std::erase(awaited, peers_.group.rank());

@@ -32,8 +32,8 @@ class FailureDetector {
   /// `operations`: those of the communicator. It outlives the detector.
   FailureDetector(const Peers& peers, OperationTable& operations, Rules rules);
 
-  /// Probes the ranks that `operation` concerns, and sets when it is to be probed for again. A rank that has been
-  /// silent for too long is given up instead: its link is broken off, and what follows is what follows a death.
+  /// Probes the ranks that `operation` concerns, and sets when it is to be probed for again. If a rank has been silent
+  /// for too long, this rank breaks off the link to it instead, and treats it as dead.
   void probe(Operation& operation, TimePoint now) GOSS_ON_LOOP;
   /// Answers a probe of `rank`: says how many collectives this rank has started, and for whom an operation waits.
   void reply(int rank) const GOSS_ON_LOOP;

@@ -19,11 +19,11 @@ constexpr std::chrono::seconds kLongestDoubt(5);
 } // namespace
 
 void MismatchFinder::disagree(Operation& operation, int rank, const Envelope& theirs) {
-  if (!operations_.asyncError().isOk()) return; // It ends with that.
+  if (!operations_.asyncError().isOk()) return; // That error ends the operation.
   const Envelope& ours = *operation.envelope();
   if (Signature::decode(theirs).history == Signature::decode(ours).history)
     return propagator_.fail(mismatch(operation.sequence, rank, theirs, ours), Origin::here);
-  if (!propagator_.expected().isOk()) return; // Somebody has been asked.
+  if (!propagator_.expected().isOk()) return; // Another rank was asked already.
   const int peer = peers_.group.worldRank(rank);
   propagator_.expect(
       Status::error(GOSS_ERR_MISMATCH,

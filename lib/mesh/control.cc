@@ -98,7 +98,7 @@ void ControlChannel::sendOnLoop(int peer, const ControlMessage& message) {
   signature.kind = Signature::Kind::control;
   const std::string text = message.encode();
   const std::span bytes = std::as_bytes(std::span(text));
-  // A probe that has not left when its sender ends an operation, or leaves, is of no use to anybody.
+  // Flushes do not wait for a probe: it is useless once its sender has ended the operation, or has left.
   const bool is_flushed = message.type != ControlMessage::Type::probe;
   mesh_.postOnLoop({peer, kControlTag, signature.encode(), {bytes.begin(), bytes.end()}, is_flushed});
 }

@@ -72,8 +72,8 @@ class ControlChannel {
   void tellOfEndOnLoop(int peer) GOSS_ON_LOOP;
   /// Probes `peer`, by a link that is made if it is idle: the host of `peer` refuses the call if `peer` has ended.
   void probeOnLoop(int peer) GOSS_ON_LOOP;
-  /// `peer`, a rank of this host, is lost: soon this rank probes those of Mesh::neighbours() from which it has received
-  /// nothing. If such a probe has shown that `peer` had ended, the next ones follow at once.
+  /// Called when `peer`, a rank of this host, is lost. Soon after, this rank probes those of Mesh::neighbours() from
+  /// which it has received nothing; at once if such a probe has shown that `peer` had ended.
   void noteLossOnLoop(int peer, PeerLoss how) GOSS_ON_LOOP;
   /// Passes received messages to the handler. To be called after the transports have progressed.
   bool drainOnLoop() GOSS_ON_LOOP;

@@ -18,8 +18,9 @@ struct MessageDevice {
   void* stream = nullptr; ///< The caller's; null: the buffer is ready.
 };
 
-/// A message of pinned memory, and the copy before or behind it. Life: arriving (sends) -> moving -> leaving. A send
-/// that has arrived waits for those to the same rank with the same tag that were called before it, and have not.
+/// A message that goes through pinned memory, copied there before a send or from there after a receive. Life: arriving
+/// (sends) -> moving -> leaving. A send waits for earlier sends to the same rank with the same tag that are still
+/// arriving.
 class DeviceMessage final : public Operation, public StreamOrdered {
  public:
   DeviceMessage(MessageContext& context, const MessageCall& call, const MessageDevice& device);

@@ -80,11 +80,11 @@ inline TryResult Messenger::tryRecvOnLoop(ShortMessages& way, const MessageCall&
   return came;
 }
 
-/// Tries to complete a message for which no caller waits. Messages that have arrived are given to receives that were
-/// posted before first.
+/// Tries to complete a receive for which no caller waits. Messages that have arrived go first to receives that were
+/// posted before it.
 TryResult Messenger::tryStartOnLoop(const MessageCall& call, std::size_t& received) {
   if (const Operation* unposted = context_.engine.firstUnpostedOnLoop(); unposted != nullptr) {
-    // The receive is behind the unposted ones, which its own call of the transport would not know.
+    // Earlier unposted receives must get their messages first, and tryRecv() does not know them.
     const bool joins = &unposted->host() == &context_.operations.host() &&
                        static_cast<const MessageOperation*>(unposted)->call().peer == call.peer;
     if (joins) return TryResult::notYet;
@@ -231,7 +231,7 @@ Result<bool> Messenger::probeNow(const Pattern& pattern, goss_message& found) {
   if (!context_.operations.asyncError().isOk()) return context_.operations.asyncError();
   context_.engine.turnOnce(lock);
   context_.engine.startUnpostedOnLoop();                             // Earlier receives have their messages first.
-  if (context_.receives.sweepOnLoop()) context_.engine.notify(lock); // Who sleeps does not know what was posted.
+  if (context_.receives.sweepOnLoop()) context_.engine.notify(lock); // A sleeping driver does not know what was posted.
   if (!context_.operations.asyncError().isOk()) return context_.operations.asyncError();
   if (!context_.receives.findOnLoop(pattern, found)) {
     if (Status gone = context_.receives.sourceStatus(pattern); !gone.isOk()) return gone;

@@ -23,8 +23,8 @@ class Messenger {
 
   /// Sends or receives in this thread. `message` (may be null) is written on success.
   Status run(const MessageCall& call, goss_message* message);
-  /// Starts a call; `persistent` ones are made only. The operation is the caller's until releaseOnLoop(), or until the
-  /// communicator goes. Handles of sends that completed at once may be equal. Null: `error` says why.
+  /// Starts a call; a persistent call is only created. The caller owns the operation until releaseOnLoop(), or until
+  /// the communicator is destroyed. Sends that completed at once may have equal handles. Null: `error` says why.
   Operation* start(const MessageCall& call, bool persistent, Status& error);
 
   /// As start(), for device memory.

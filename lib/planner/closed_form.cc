@@ -11,7 +11,7 @@ namespace goss {
 
 namespace {
 
-/// Messages that wait for their receives take at least so many latencies, or their price is not known.
+/// Messages that wait for their receives have a known price only if they take at least this many latencies.
 constexpr double kLatenciesOfTurn = 2;
 
 /// The price on which windows depend most (windowFor()).

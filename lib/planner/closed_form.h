@@ -33,8 +33,8 @@ class ClosedForm {
   bool price(Candidate& candidate) const;
   /// As price(), in the blocks or fragments at which the price is the least.
   bool tune(Candidate& candidate) const;
-  /// What the busiest port of a node needs, which its ranks share; compressed calls as plain ones of their payloads. 0:
-  /// it is not known. Prices of a few ranks of each node do not show it: there a flow or latencies take the most time.
+  /// Seconds that the busiest port of a node, which its ranks share, is busy; 0: not known. A compressed call counts as
+  /// a plain one of its payloads. Prices of a few ranks a node do not show this, as a flow or latencies take longest.
   [[nodiscard]] double leastOf(const Candidate& candidate) const;
 
  private:
@@ -46,7 +46,8 @@ class ClosedForm {
     double path_s = 0;
     double busy_s = 0; ///< Time of the port or the processor, whichever is longer.
   };
-  /// A receive that adds to what another adds to is posted after it, and messages that are not eager wait for that.
+  /// Whether messages wait for their receives: receives that add to one result are posted one after the other, and
+  /// messages that are not eager wait for that.
   [[nodiscard]] bool waitsForReceive(const CostRound& round, double bytes) const;
   [[nodiscard]] Cost costOf(const CostRound& round, double fragment_bytes) const;
   [[nodiscard]] double copiedSeconds(const Candidate& candidate) const;

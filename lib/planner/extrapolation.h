@@ -13,7 +13,7 @@ namespace goss {
 /// The request of rank 0 among so many first ranks, in their own order and with root 0.
 [[nodiscard]] PlanRequest requestAmong(const Question& question, const Candidate& candidate, int size);
 
-/// Steps of rank 0 of `size`; of many ranks, as a quarter and an eighth of them suggest.
+/// Number of steps of rank 0 of `size` ranks; if they are many, extrapolated from two smaller numbers of ranks.
 [[nodiscard]] std::uint64_t stepsOfOne(const Question& question, const Candidate& candidate, int size);
 
 /// At most three smaller numbers of ranks, which the candidate supports: powers of two of groups, at most
@@ -21,8 +21,8 @@ namespace goss {
 [[nodiscard]] std::vector<int> fewerRanks(const Question& question, const Candidate& candidate, int size,
                                           int most_groups);
 
-/// At most three smaller numbers of ranks, which the candidate supports: halved until all ranks together have at most
-/// `most_steps`. `keeps_groups`: as many groups as there are, of fewer ranks each; else fewer groups of as many ranks.
+/// At most three smaller numbers of ranks that the candidate supports, by halving, at which all ranks together have at
+/// most `most_steps`. `keeps_groups`: as many groups, of fewer ranks each; else fewer groups of as many ranks.
 [[nodiscard]] std::vector<int> halvedRanks(const Question& question, const Candidate& candidate, int size,
                                            std::uint64_t most_steps, bool keeps_groups);
 

@@ -9,7 +9,7 @@ namespace {
 
 using schedule::LinkPrice;
 
-/// Messages that wait for their receives take at least so many latencies, or their price is not known.
+/// Messages that wait for their receives have a known price only if they take at least this many latencies.
 constexpr double kLatenciesOfTurn = 2;
 constexpr double kRounding = 1e-9;
 
@@ -20,7 +20,8 @@ double portSeconds(const schedule::NodePrice& port) {
   return std::max(up_s, down_s);
 }
 
-/// A receive that adds to what another adds to is posted after it, and messages that are not eager wait for that.
+/// Whether messages wait for their receives: receives that add to one result are posted one after the other, and
+/// messages that are not eager wait for that.
 bool waitsForReceive(const LinkPrice& price, const CostRound& round, double bytes) {
   const bool eager = price.eager_bytes > 0 && bytes <= price.eager_bytes;
   return round.sums > 0 && !eager;

@@ -13,7 +13,7 @@ namespace {
 using schedule::LinkPrice;
 using schedule::Links;
 
-/// Levels are apart where the outer one's latency is so many times the inner one's, or its bandwidth so much less.
+/// Two levels are apart if the outer latency or the inner bandwidth is this many times that of the other level.
 constexpr double kApart = 2.25;
 
 /// Nodes of consecutive ranks.
@@ -124,7 +124,7 @@ Crossing crossingOfShift(const CostRound& round, const Levels& levels, const Lev
 /// Only one rank of the node sends, or receives, in each lane.
 Crossing crossingOfTree(const CostRound& round, const Levels& levels, const Levels::Node& node) {
   Crossing crossing;
-  // Subtrees that lie side by side and fill nodes do not cross their ends.
+  // If whole subtrees, side by side, fill the nodes, no message of the round leaves a node.
   const int subtree = static_cast<int>(std::bit_floor(static_cast<unsigned>(round.messages) + 1)) * round.distance;
   const bool chain = round.times > 1;
   if (!chain && levels.common % subtree == 0) return {.within = static_cast<double>(round.messages)};

@@ -11,7 +11,7 @@ namespace goss {
 
 namespace {
 
-/// Less tells of a path's delay, not of its rate.
+/// Flows of fewer bytes show the delay of a path rather than its rate, and are ignored.
 constexpr std::uint64_t kMinBytes = 256 << 10;
 /// A line that carries at most this factor of its fastest path is shared by all of its paths.
 constexpr double kShared = 1.3;
@@ -24,7 +24,7 @@ constexpr double kAlikeLines = 1.5;
 constexpr double kMaxIdle = 1.15;
 constexpr double kUnit = 1000; ///< Bytes a second in which rates travel.
 
-/// What is sent last is acknowledged one round trip later, in which the path may be idle.
+/// The rate of a flow. Its last bytes are acknowledged one round trip later, in which the path may be idle.
 double rateOf(const ObservedFlow& flow, double round_trip_s) {
   if (flow.bytes < kMinBytes || flow.busy_s <= 0) return 0;
   return static_cast<double>(flow.bytes) / std::max(flow.busy_s - round_trip_s, flow.busy_s / 2);
@@ -116,7 +116,7 @@ bool ObservedLinks::differ() const {
   return most >= kDiffer * least;
 }
 
-/// Without paths that are not known; then `pairs` is empty.
+/// The rates of all paths and lines. `pairs` is empty if the rate of a path is not known.
 ObservedLinks::Rates ObservedLinks::rates() const {
   Rates rates;
   for (int rank = 0; rank < size_; ++rank) {
@@ -129,7 +129,7 @@ ObservedLinks::Rates ObservedLinks::rates() const {
       if (from == to) continue;
       const double rate = pairs_[cell(from, to)].bytes_per_s;
       if (rate <= 0) return {};
-      // Alone a path would fill the lines that it shares.
+      // A path that is used alone would fill the lines that it shares.
       const double line =
           std::min(rates.ups[static_cast<std::size_t>(from)], rates.downs[static_cast<std::size_t>(to)]);
       rates.pairs[cell(from, to)] = std::max(rate, line);

@@ -21,8 +21,9 @@ bool usesSockets(const Config& config) {
 }
 
 std::string_view preferredAmongEquals(const Config& config, double ranks_per_processor) {
-  // A rank that has one partner each way keeps fewer buffers warm, here and in the kernel, which prices do not know: 64
-  // MiB, 4 ranks on 2 cores, over TLS 175 ms against 215 of the direct exchange, over TCP 50 to 60 against 80.
+  // A rank of a ring has one partner each way, and so keeps fewer buffers in the caches, its own and the kernel's;
+  // prices do not model that. 64 MiB, 4 ranks on 2 cores: over TLS 175 ms instead of 215 ms with direct exchange, over
+  // TCP 50 to 60 ms instead of 80 ms.
   return usesSockets(config) && ranks_per_processor > 1 ? "ring" : "";
 }
 
@@ -34,10 +35,10 @@ bool takesTurns(const Config& config, int ranks, double ranks_per_processor) {
          ranks <= kMaxProcessors * ranks_per_processor;
 }
 
-// Prices give every rank a processor, and so spread the work over all of them. Here it takes as long however it is
-// spread, and each wait costs a context switch. A message that fits the ring does not block its sender: in a reduce to
-// one rank only that rank waits. 4 ranks on 2 processors, 64 KiB: 7 us instead of 16 of the pipeline over a circulant
-// graph, and the root 18 instead of 32.
+// Prices assume a processor for each rank, and so spread the work over all ranks. When ranks share processors,
+// spreading saves no time, and each wait costs a context switch. The sender of a message that fits the ring does not
+// wait: in a reduce to one rank only that rank waits. 4 ranks on 2 processors, 64 KiB: 7 us instead of 16 us with the
+// pipeline over a circulant graph, and 18 us instead of 32 us on the root.
 std::string_view algorithmWhenOversubscribed(Collective collective, int size, std::uint64_t bytes, bool fits_board) {
   constexpr std::uint64_t kRing = 512 << 10; // Size of the ring of each pair, where there are more than two ranks.
   // For more bytes the pipelined broadcast is faster.

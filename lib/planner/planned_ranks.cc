@@ -13,7 +13,7 @@ namespace {
 using schedule::Links;
 using schedule::Shape;
 
-/// Among so few ranks on shared nodes all are simulated, because at a node's port they do not all meet the same others.
+/// Up to this many ranks on shared nodes are all simulated, because at their nodes' ports they meet different ranks.
 constexpr int kFewRanks = 32;
 
 } // namespace

@@ -37,8 +37,8 @@ namespace goss {
 
 /// The prices among the first `size` ranks.
 [[nodiscard]] schedule::Links firstRanks(const schedule::Links& links, int size);
-/// The prices among `size` ranks at equal distances, so that each node is there about in proportion to its ranks; of so
-/// many groups of consecutive ranks, equally many of each. `groups`: 0, or it divides both numbers of ranks.
+/// The prices among `size` ranks at equal distances, so that each node keeps about its share of them. `groups` > 0,
+/// which divides both numbers of ranks: equally many ranks of each of `groups` groups of consecutive ranks.
 [[nodiscard]] schedule::Links someRanks(const schedule::Links& links, int size, int groups);
 
 } // namespace goss

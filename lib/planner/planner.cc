@@ -91,7 +91,7 @@ void Planner::useLinks(schedule::Links links) {
   assert(links.size() == size());
   links_ = std::move(links);
   uniform_ = links_.uniform();
-  preferred_.among_equals.clear(); // They stood for what built-in prices did not know.
+  preferred_.among_equals.clear(); // The preference corrects built-in prices only.
   preferred_.in_turns = false;
   plans_.clear();
   neighbor_plans_.clear();

@@ -83,7 +83,7 @@ std::uint64_t paceFor(const Links& links, const Schedule& schedule, const Shape&
   const int receivers = receiversAtOnce(schedule, shape);
   if (receivers < 2) return 0;
   double pace = line.up_bytes_per_s / receivers;
-  // Where all ranks send to all, as many flows meet in front of each; a root's flows meet no others there.
+  // If all ranks send to all, this many flows meet in front of each rank; a root's flow meets no others there.
   const int senders = schedule::hasRoot(schedule.collective) ? 1 : receivers;
   if (line.down_bytes_per_s > 0) pace = std::min(pace, line.down_bytes_per_s / senders);
   return static_cast<std::uint64_t>(kPaceOfLine * pace);

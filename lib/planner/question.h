@@ -78,7 +78,7 @@ struct Candidate {
 [[nodiscard]] schedule::Shape shapeFor(const Question& question, const Candidate& candidate, int size);
 
 /// Variants of the algorithm by order and group size, unpriced; empty: it does not support this question. `in_order`:
-/// no order is better than that of the ranks, which is not looked for.
+/// the order of the ranks is the best one, so that no other is searched.
 [[nodiscard]] std::vector<Candidate> legalVariants(const Question& question, const Algorithm& algorithm,
                                                    const schedule::Links& links, bool in_order = false);
 

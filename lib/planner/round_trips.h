@@ -27,9 +27,9 @@ class RoundTrips {
   /// Records the round trip that one rank has seen to another; 0: none was seen, because a third rank relays. To be
   /// called for pairs of ranks with wide or unknown round trips alone; add() ignores others.
   void add(int one, int other, double round_trip_s);
-  /// To be called after the last add(). Hosts have the shortest round trip of their ranks; where none of these is
-  /// known, the longest of all hosts. What differs by less than kAlike is made equal, so that the planner sees equal
-  /// links.
+  /// Completes the round trips after the last add(). Two hosts get the shortest round trip between their ranks or, if
+  /// none is known, the longest between any hosts. Round trips that differ by less than kAlike become equal, so that
+  /// the planner sees equal links.
   void settle();
 
   /// Whether some round trips are wide.

@@ -8,8 +8,8 @@ namespace goss {
 namespace {
 
 constexpr std::size_t kMaxIdlePlans = 256;
-/// Idle executions of one plan: of any call, and of cached calls whose entry another call has taken. Calls that are
-/// more than there are entries do not make executions anew then.
+/// Number of idle executions that are kept for each plan; kMaxReplaced when another call has taken the cache entry of
+/// one, so that calls which alternate on too few entries do not create executions again.
 constexpr std::size_t kMaxIdle = 1;
 constexpr std::size_t kMaxReplaced = 4;
 /// Calls that move more bytes, all ranks' blocks together, are not cached: it would save less than 1.5 % of their time,

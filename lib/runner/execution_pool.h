@@ -34,11 +34,11 @@ class ExecutionPool {
   /// Whether the planner finds a plan for `call`, with elements of `element_bytes`.
   Status check(const Call& call, std::uint32_t element_bytes) GOSS_ON_LOOP;
 
-  /// The idle execution that is bound to the call that cache() was told of. Null: there is none. Whoever takes it away
-  /// gives it back by release().
+  /// The idle execution of the call that was cached under `key`; null: there is none. A caller that takes it away gives
+  /// it back by release().
   std::unique_ptr<Execution>* cached(const CallKey& key) GOSS_ON_LOOP;
-  /// `call` has just ended; `key`: its plain arguments, all that it has. Its execution is kept for it alone until
-  /// another call takes its entry, so that calls of one plan with different buffers do not bind it in turn.
+  /// Caches `call`, which has just ended, and which has only the arguments of `key`. Its execution is kept for it alone
+  /// until another call takes its entry, so that calls of one plan with different buffers do not bind it in turn.
   void cache(const CallKey& key, const Call& call) GOSS_ON_LOOP;
 
   [[nodiscard]] const schedule::Links& links() const GOSS_ON_LOOP { return planner_.links(); }

@@ -88,7 +88,7 @@ std::vector<int> MultiPhaseOperation::waitingForRanks() const {
   return execution_ != nullptr ? execution_->waitingForRanks() : std::vector<int>();
 }
 
-/// Other operations' error feedback would re-cut the slots that this one holds.
+/// Refuses to start while another operation uses the tensor: its error feedback would split the ranges of this one.
 Status MultiPhaseOperation::mayStartOnLoop() const {
   const bool used = call_.tensor != 0 && holdsTensorOnLoop(environment_.operations, call_.tensor, TensorHolders::all);
   return used ? tensorInUse(*this) : Status::ok();
@@ -243,7 +243,7 @@ Call MultiPhaseOperation::phaseCall(const Phase& phase) {
   call.input = call.output = values.data();
   call.count = values.size();
   setUniformShape(call, environment_.group.size());
-  // In errors and for other ranks it is the caller's operation.
+  // Errors and envelopes describe the caller's operation, not the phase.
   PhaseOf phase_of{call_.codecs, wholeSignature()};
   const std::uint64_t identity[] = {call_.codecs->hash, call_.tensor, draw_, phase_, call.count};
   phase_of.signature.detail = static_cast<std::uint32_t>(XXH64(identity, sizeof identity, 0));
@@ -295,8 +295,8 @@ Status MultiPhaseOperation::finish() {
   return Status::ok();
 }
 
-/// It has ended and may have left some of its places unused: a call that another rank made in one of these places is a
-/// mismatch with this operation.
+/// Closes the places that the operation has left unused at its end: a call that another rank made in one of them does
+/// not match this operation.
 void MultiPhaseOperation::closePlaces() {
   History& history = environment_.operations.history();
   for (std::uint64_t place = sequence; place < sequence + kMaxPhases; ++place) {

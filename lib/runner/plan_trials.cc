@@ -16,13 +16,14 @@ namespace goss {
 
 namespace {
 
-/// Calls of further sizes are planned as others.
+/// Maximum number of kinds. Calls of further sizes are planned without trials.
 constexpr std::size_t kMaxKinds = 16;
 /// Planners that no kind uses are kept up to this number of all.
 constexpr std::size_t kMaxPlanners = 8;
 /// The algorithm that is tried while the rates of some paths are not known: it uses every path.
 constexpr std::string_view kExplorer = "direct";
-/// Where that leaves a path's rate unknown, because little is sent there, it is compared like any other plan.
+/// Maximum number of proposals of kExplorer. If one call of it leaves the rate of a path unknown, because it sends
+/// little there, the next proposal is compared like any other plan.
 constexpr int kMaxExplorers = 2;
 
 /// Plans of one algorithm are the same but for noise where owners' shares of the vector differ by less than this, and
@@ -34,8 +35,8 @@ constexpr std::uint32_t kSameFragments = 2;
 constexpr std::uint32_t kInHand = 3;
 /// Where a pace holds flows back, a plan for links that are faster by this is tried.
 constexpr double kFaster = 2;
-/// Flows that are paced to a line share it (kPaceOfLine in planner/question.cc) and get less than this part of their
-/// pace, unless the line is faster than it was.
+/// Flows that share a line are paced to a little more than the line carries (kPaceOfLine in planner/question.cc). So
+/// they get less than this part of their pace, unless the line has become faster.
 constexpr double kAtPace = 0.97;
 
 std::uint32_t clipped(double value) {
@@ -263,7 +264,7 @@ void PlanTrials::report(Kind& kind) {
 
 void PlanTrials::handle(int rank, const ControlMessage& message) {
   Status status;
-  try { // Nobody above would know what to do.
+  try { // The progress loop, which calls this, handles no exceptions.
     status = message.type == ControlMessage::Type::report ? handleReport(rank, message) : handleDecision(rank, message);
   } catch (const std::bad_alloc&) {
     status = Status::error(GOSS_ERR_RESOURCE, "out of memory while plans of all-reduces are compared");
@@ -384,7 +385,7 @@ void PlanTrials::noteAdoption(Kind& kind) {
   if (const auto links = rates.empty() ? links_ : ObservedLinks::decode(rates, links_)) kind.followed->use(*links);
 }
 
-/// The plans of a comparison that has ended need no other one.
+/// Remembers the plans that a comparison has judged, so that no other comparison runs them again.
 void PlanTrials::judge(Kind& kind, const TrialSeries::Comparison& ended) {
   std::vector<TrialPlan> judged;
   if (ended.adopted) judged.push_back(ended.against);

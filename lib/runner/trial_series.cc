@@ -11,12 +11,12 @@ namespace {
 
 /// A proposal that takes so many times what the first call took is not tried again.
 constexpr double kHopeless = 1.5;
-/// Where calls differ by this much, one pair of trials decides.
+/// One pair of trials decides if the ratio of the proposal's time to the other plan's time is outside of these.
 constexpr double kMuchBetter = 0.85;
 constexpr double kMuchWorse = 1.05;
-/// After the last pair a proposal wins that takes at most so many times what the other plan takes.
+/// After the last pair a proposal wins if it takes at most this part of the time of the plan in use.
 constexpr double kBetter = 0.97;
-/// Settled calls that take so many times what they took, or so little, have found other links.
+/// Settled calls that become slower or faster by these factors show that the links have changed.
 constexpr double kSlower = 1.4;
 constexpr double kFaster = 0.7;
 /// Maximum number of stretches between comparisons that start because calls were held back. The number doubles whenever
@@ -59,7 +59,8 @@ TrialSeries::Verdict TrialSeries::verdict() const {
   return ratio < kBetter ? Verdict::better : Verdict::worse;
 }
 
-/// Whether the first proposal has run, and need not be compared further: what it has shown leads to better ones.
+/// Whether the first proposal has run only to observe the paths, which leads to better proposals: it needs no more
+/// calls.
 bool TrialSeries::onlyShows() const {
   return !follows_ && !explored_ && proposals_.front().rates.empty() && !proposal_s_.empty();
 }

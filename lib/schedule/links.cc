@@ -126,8 +126,8 @@ std::vector<int> Links::representatives() const {
   return ranks;
 }
 
-/// Prices that were set one after the other often are the same; a full search would take the fourth power of the number
-/// of ranks for a measured matrix.
+/// Compares with the first and the last price alone, because prices that are set in a row are often the same. A full
+/// search would take ranks^4 steps for a measured matrix.
 std::uint32_t Links::indexOf(const LinkPrice& price) {
   if (price == prices_[0]) return 0;
   if (!(prices_.back() == price)) prices_.push_back(price);

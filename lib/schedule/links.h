@@ -72,13 +72,13 @@ class Links {
 
   /// Whether all pairs still cost what they cost at first, so that no look at each of them is needed to know it.
   [[nodiscard]] bool hasOnePrice() const { return price_of_kinds_.empty(); }
-  /// Ascending; among them are pairs like all pairs that there are: two ranks of each node and kind (setPrices()), or
-  /// its only one. All ranks once setPrice() has set a price.
+  /// Ranks, ascending, whose pairs include one of every price: two ranks of each node and kind (setPrices()), or its
+  /// only one. All ranks once setPrice() has set a price.
   [[nodiscard]] std::vector<int> representatives() const;
 
-  /// Ranks of one kind cost the same to and from all others, in whatever nodes these are; kinds are numbered from 0,
-  /// and each has a rank. `price_of` is asked for a pair of each two kinds and for two ranks of each kind that has
-  /// them. O(ranks + kinds^2), in memory too.
+  /// Sets all prices. Ranks of one kind cost the same to and from all others, whatever nodes these are on. Kinds are
+  /// numbered from 0, and each has a rank. Calls `price_of` for one pair of ranks of every two kinds, and for two ranks
+  /// of every kind that has two. O(ranks + kinds^2) in time and memory.
   void setPrices(const std::vector<int>& kind_of_rank, const std::function<LinkPrice(int from, int to)>& price_of);
   void setPrice(int from, int to, const LinkPrice& price);
   void setAll(const LinkPrice& price);

@@ -29,7 +29,7 @@ class LinearProgram {
 
   std::vector<double> solve() {
     makeTableau();
-    for (int pivots = 0; pivots < kMaxPivots; ++pivots) { // What is reached by then is feasible, too.
+    for (int pivots = 0; pivots < kMaxPivots; ++pivots) { // The last solution is feasible, too.
       const std::size_t column = entering();
       if (column == columns_) break;
       const std::size_t row = leaving(column);

@@ -352,8 +352,8 @@ class Simulator {
       return cpu.reduce_bytes_per_s > 0 ? added * bytes / cpu.reduce_bytes_per_s : 0;
     }
     if (std::equal(targets.begin(), targets.end(), sources.begin(), sources.end())) return 0; // finish, in place
-    // Beside so fast a message the root's copy from its input to its output would count. The price assumes one buffer
-    // for both, which MPI_Bcast has.
+    // Compared with so fast a message, the root's copy from its input to its output would not be negligible. The price
+    // assumes one buffer for both, as MPI_Bcast has.
     if (gains_by_storing_ && storedGain(links_.price(0, 1), bytes) > 1) return 0;
     return cpu.copy_bytes_per_s > 0 ? bytes / cpu.copy_bytes_per_s : 0;
   }

@@ -23,8 +23,9 @@ constexpr std::int32_t kAloneTag = 2;
 constexpr std::int32_t kTogetherTag = 3;
 /// A near stream alone takes so long.
 constexpr double kNear_s = 0.06;
-/// A far one takes so many round trips at least, in which TCP may find its speed, and twice as many at most; all
-/// streams together more, because TCP has found that speed, and loses some of it again.
+/// A stream between far ranks takes at least this many round trips alone, in which TCP may find its speed, and at most
+/// twice as many. Streams of all ranks together take more, because TCP has found that speed, and loses some of it
+/// again.
 constexpr double kRoundTripsAlone = 13;
 constexpr double kMinAlone_s = 0.2;
 constexpr double kRoundTripsTogether = 16;
@@ -40,7 +41,7 @@ constexpr double kSharedLine = 1.6;
 constexpr double kOwnLines = 0.85;
 constexpr double kNoOthers = 1.8;
 constexpr double kOwnPaths = 3;
-/// A flow that a path limits is so many times slower than lines would let it be.
+/// A path limits a flow if the lines of its two ranks would allow at least this many times the flow's rate.
 constexpr double kLimitedByPath = 1.8;
 /// Paths count as the limit if at least one flow in this many is that slow. Lost packets and short measurements alone
 /// make up to a quarter of the flows that slow.
@@ -51,12 +52,12 @@ constexpr int kOneOfSoMany = 3;
 constexpr double kMinByChance = 0.001;
 constexpr double kMaxByChance = 0.02;
 constexpr double kAlikeByChance = 2.5;
-/// A port rate of so many times the links' sum does not limit them.
+/// A port with this many times the sum of its links' rates does not limit them.
 constexpr double kRoomyPort = 2;
 
 /// A rate that varied by more than this part of it is named in a comment.
 constexpr double kSteady = 0.3;
-/// So is a round trip, where it is long: small ones vary with what a processor does.
+/// A long round trip that varied by more is named, too; short ones vary with the load of the processors.
 constexpr double kSteadyRoundTrip = 0.3;
 
 /// Figures within this factor of the median count as equal.
@@ -131,7 +132,7 @@ Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& li
     link.together_bytes_per_s = rate.bytes_per_s;
     link.together_spread = rate.spread;
     if (link.alone_bytes_per_s <= 0) link.spread = rate.spread;
-    // A flow that found less of its speed alone than beside others did not have the time.
+    // A flow that was slower alone than beside others had too little time to find its speed.
     link.bandwidth_bytes_per_s = std::max(link.alone_bytes_per_s, rateOf(rate));
   }
   return Status::ok();
@@ -204,7 +205,7 @@ class FarFlows {
     const double lines = std::min(up_[static_cast<std::size_t>(from)], down_[static_cast<std::size_t>(to)]);
     return have(from, to) && lines >= kLimitedByPath * alone(from, to);
   }
-  /// Whether that is so of many flows.
+  /// Whether isSlow() holds for many flows.
   [[nodiscard]] bool manyAreSlow() const { return all_ > 0 && slow_ * kOneOfSoMany >= all_; }
   /// Whether half of the flows lose packets by chance, so that they differ in speed for no other reason.
   [[nodiscard]] bool loseByChance() const { return all_ > 0 && 2 * by_chance_ >= all_; }
@@ -344,8 +345,8 @@ double equalLines(const std::vector<RankLines>& lines, const FarFlows& flows) {
   return isShared(middle) ? std::max(middle.together, base::upperMedian(fastest)) : 0;
 }
 
-/// Makes equal what is equal for all ranks except for noise. Returns the rate of the ranks' lines, where they have
-/// such.
+/// If links differ between ranks by noise only, makes them equal. Returns the rate of the ranks' lines; 0: they have no
+/// line of a known, equal rate.
 double evenOut(std::vector<MeasuredLink>& links, int size, const FarFlows& flows, const std::vector<RankLines>& lines) {
   std::vector<double> latencies;
   std::vector<double> rates;
@@ -461,7 +462,7 @@ double timeAlone(double round_trip_s, int size, int round, const MeasurementTime
   // Two ranks do not stream together, and so have all the time.
   if (size < 3) return std::min(2 * least_s, time.alone_s + time.together_s);
   if (share_s >= least_s) return std::min(share_s, 2 * least_s);
-  // In the first round every rank has a partner; of oddly many ranks, in the first two.
+  // In the first round every rank has a partner; if the number of ranks is odd, it has one in the first or the second.
   return round <= size % 2 ? std::min(least_s, time.alone_s) : 0;
 }
 
@@ -492,7 +493,7 @@ Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, const
 std::string linksText(const std::vector<MeasuredLink>& measured, const schedule::Links& before) {
   const int size = before.size();
   const FarFlows flows(measured, size);
-  // They tell by what was measured alone: evened out, a link might look as if it had been.
+  // Lines depend on which links were measured alone: after evenOut() a link might look as if it had been.
   const std::vector<RankLines> lines = linesOf(measured, size, flows);
   std::string text =
       "gossamer-links 1\n# Measured: half a round trip; bytes per second, both ways at the same time.\n" +

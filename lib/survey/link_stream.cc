@@ -40,7 +40,7 @@ constexpr std::size_t kMaxSends = 2;
 /// last round trip: TCP doubles its speed at the beginning.
 constexpr std::uint64_t kFirstWindowBytes = 32 << 10;
 constexpr double kWindowGrowth = 2.5;
-/// A peer from which so much has arrived is told so by a short chunk, where no other chunk is sent to it.
+/// A peer from which this many bytes have arrived is told so by a short chunk, unless another chunk is sent to it.
 constexpr std::uint64_t kMinNewsBytes = 8 << 10;
 constexpr std::size_t kNewsBytes = 24;
 constexpr double kLook_s = 2e-3; ///< Between two questions to the system, which cost time.
@@ -64,7 +64,7 @@ double wholeRate(const Arrivals& flow) {
   return bytesBetween(flow, -1, flow.at_s.back()) / std::max(kShortest_s, flow.at_s.back());
 }
 
-/// The rate in equal parts of the time between `from_s` and `to_s`, higher than which it is in `less` parts.
+/// The rate that the flow exceeds in `less` of kParts equal parts of the time between `from_s` and `to_s`.
 SteadyRate rateInParts(const Arrivals& flow, double from_s, double to_s, std::size_t less) {
   std::array<double, kParts> rates{};
   const double part_s = std::max(kShortest_s, (to_s - from_s) / static_cast<double>(kParts));
@@ -74,7 +74,7 @@ SteadyRate rateInParts(const Arrivals& flow, double from_s, double to_s, std::si
   }
   std::sort(rates.begin(), rates.end());
   const double taken = rates[kParts - 1 - less];
-  // In a line so slow that hardly anything arrived in time.
+  // The line is so slow that hardly anything arrived in time.
   if (taken <= 0) return {std::max(wholeRate(flow), 1.0), 0, 1};
   return {taken, 0, (rates[kParts - 2] - rates[1]) / taken};
 }

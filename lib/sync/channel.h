@@ -66,7 +66,7 @@ class Channel {
   Status startNeighborSum(double& value, const goss_neighborhood& neighborhood, goss_request_t* request);
   /// Collective, blocking: `all` gets the bytes of each source, in the order of the neighborhood.
   Status neighborGather(const Gathering& gathering, const goss_neighborhood& neighborhood);
-  /// `counts`: as an exchange.
+  /// Waits for a request that a start function has set. `counts`: the request counts as an exchange.
   Status wait(goss_request_t* request, bool counts = true);
   /// Local, never blocks: whether the request is over, which then is freed. Not counted as an exchange.
   static Result<bool> test(goss_request_t* request);

@@ -118,7 +118,7 @@ Result<std::vector<GroupAverages::Member>> GroupAverages::attend(const Meeting& 
   if (!has_left.isOk()) {
     return has_left.status();
   }
-  if (has_left.value()) { // nobody can meet at its board any more, and who waits there has not been told of this rank
+  if (has_left.value()) { // the board is gone, and ranks that wait there do not know of this one
     return std::vector<Member>{self};
   }
   if (board.is_open) {
@@ -156,7 +156,7 @@ Result<std::vector<GroupAverages::Member>> GroupAverages::awaitOthers(const Meet
   if (!has_left.isOk()) {
     return has_left.status();
   }
-  if (has_left.value()) { // whoever has closed the meeting before has sent the list already
+  if (has_left.value()) { // a rank that closed the meeting has sent the list already
     const Result<bool> late = isToldWithin(kOnItsWay);
     return !late.isOk() ? Result<std::vector<Member>>(late.status()) : late.value() ? hear() : std::vector{self};
   }
@@ -176,8 +176,8 @@ Status GroupAverages::underLock(int owner, const std::function<Status()>& access
   return status.isOk() ? unlocked : status;
 }
 
-/// A loss fails the whole communicator, and then no window can be accessed. A rank does not leave itself: where its own
-/// board fails, too, the communicator has failed, and the ranks must not train on alone.
+/// The loss of a rank fails the whole communicator, and with it each access to a window. A rank cannot have left
+/// itself: if its own board fails, too, the communicator has failed, and the rank must not train on alone.
 Result<bool> GroupAverages::hasLeft(const Status& status) {
   if (status.isOk()) {
     return false;

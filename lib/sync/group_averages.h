@@ -1,4 +1,4 @@
-/// A rank's part of the averages of groups, of which those count who are there.
+/// A rank's part in averages of groups, over the ranks that arrive in time.
 #ifndef GOSS_LIB_SYNC_GROUP_AVERAGES_H_
 #define GOSS_LIB_SYNC_GROUP_AVERAGES_H_
 
@@ -29,8 +29,8 @@ class GroupAverages {
   /// The channel outlives its use, but not this object.
   explicit GroupAverages(Channel& channel) : channel_(channel) {}
 
-  /// Collective, once, before all others: boards for so many groups that a rank may be the first of, of at most so many
-  /// ranks.
+  /// Collective, once, before all other calls. `boards`: the number of groups of which a rank may be the first;
+  /// `ranks`: the most ranks of a group.
   Status open(std::size_t boards, std::size_t ranks);
 
   struct Meeting {
@@ -39,8 +39,8 @@ class GroupAverages {
     std::chrono::duration<double> patience{};
     double rate = 0; ///< Bytes per second that this rank can send; 0: as measured in its averages so far.
   };
-  /// Local: values = the mean over those of the group that are there now, the same bits on all of them. Gives their
-  /// number. Where the group's first rank has left, everybody else is alone; where a rank is lost, all fail. After an
+  /// Local: values = the mean over the ranks of the group that are there now, the same bits on all of them. Returns
+  /// their number. If the group's first rank has left, each other rank is alone; if a rank is lost, all fail. After an
   /// error there is no other average, and `values` stay lent until the channel ends.
   Result<std::size_t> average(const Meeting& meeting, std::span<float> values);
 
@@ -60,7 +60,7 @@ class GroupAverages {
   Status write(int owner, std::size_t board, const Board& what);
   Result<std::vector<Member>> attend(const Meeting& meeting);
   Result<std::vector<Member>> awaitOthers(const Meeting& meeting, std::int64_t number, const Member& self);
-  /// `access` while this rank alone reads and changes the owner's boards.
+  /// Runs `access` while no other rank reads or changes the owner's boards.
   Status underLock(int owner, const std::function<Status()>& access);
   /// Whether an access to a board failed because the rank that owns it has destroyed its channel; false: it did not
   /// fail. The error where this rank cannot access its own board either, or where the access failed otherwise.

@@ -12,7 +12,7 @@ LocalSteps::LocalSteps(std::uint64_t period, std::size_t workers, std::size_t wo
       planned_(workers, period),
       window_(fragments, std::vector<std::uint64_t>(workers)) {}
 
-/// Step p of a period is one of n where the line from 0 to n crosses a whole number.
+/// Whether the worker computes the step: it computes n of the period's steps, at equal distances.
 bool LocalSteps::isPlanned(std::uint64_t done, std::size_t worker) const {
   const std::uint64_t place = done % period_, n = planned_[worker];
   return (place + 1) * n / period_ > place * n / period_;

@@ -74,7 +74,7 @@ Status PairAverages::change(int rank, const std::function<void(std::span<float>)
     change(values);
     status = called(goss_window_put(window_, values.data(), values.size(), rank, 0, nullptr, nullptr));
   }
-  const Status unlocked = called(goss_window_unlock(window_, rank)); // whoever has the lock next sees the put
+  const Status unlocked = called(goss_window_unlock(window_, rank)); // the next holder of the lock sees the put
   if (!status.isOk() || !unlocked.isOk()) {
     return status.isOk() ? unlocked : status;
   }
@@ -111,8 +111,8 @@ Status PairAverages::readAt(int rank, std::span<float> values) {
   return status.isOk() ? unlocked : status;
 }
 
-/// What a rank that does not answer costs is one average. A communicator that has failed fails the next access to this
-/// rank's own elements.
+/// A rank that does not answer costs this rank one average. If the communicator has failed, the next access to this
+/// rank's own elements fails.
 Result<bool> PairAverages::missed(const Status& why, int rank) {
   if (why.kind() == GOSS_ERR_PEER_LOST) {
     left_[static_cast<std::size_t>(rank)] = true;

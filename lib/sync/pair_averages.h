@@ -38,13 +38,13 @@ class PairAverages {
   /// Local: the first vector of this rank and of the partner become their mean, in the background. Does nothing while
   /// another average of this rank is under way.
   Status start(const Average& average);
-  /// Local: what start() has begun is over. `waits`: until it is. False: it is under way. One that was given up at its
-  /// deadline, or whose partner has left, is over without having taken place.
+  /// Local: whether the average that start() began is over; with `waits` blocks until it is. An average that was given
+  /// up at its deadline, or whose partner has left, is over without having taken place.
   Result<bool> over(bool waits);
-  /// Local: lets `change` change all vectors of `rank`, behind each other, and the scalars, which no other rank does
-  /// meanwhile. Blocks while another one does.
+  /// Local: calls `change` with all vectors of `rank`, one after the other, and then the scalars. Blocks while another
+  /// rank changes them; no other rank does so meanwhile.
   Status change(int rank, const std::function<void(std::span<float>)>& change);
-  /// Local: adds to all of that of `rank`. False: the rank has left, and nothing is added.
+  /// Local: adds `change` to all vectors and scalars of `rank`. False: the rank has left, and nothing was added.
   Result<bool> push(int rank, std::span<const float> change);
   /// Local: all vectors of `rank`, behind each other, as they are between two changes.
   Status readAt(int rank, std::span<float> values);

@@ -40,13 +40,13 @@ class Peers {
   Status mix(std::span<float> values, std::uint64_t round, std::span<const int> order = {});
   /// As mix(), for one number, exact to float64.
   Status mixNumber(double& value, std::uint64_t round);
-  /// Starts, without a codec, values = that row without the rank's own entry, which it returns, times the ranks'
-  /// values; and `number` likewise. Both are lent until arrive().
+  /// Starts values = the ranks' values times row `rank` of the round's matrix, without a codec and without the rank's
+  /// own entry, which it returns; and `number` likewise. Both are lent until arrive().
   Result<double> startPush(std::span<float> values, double& number, std::uint64_t round);
   /// Waits for what startPush() started, if anything.
   Status arrive();
-  /// As mix() with `partner` alone, who must name this rank: values = (values + the partner's) / 2. The rank itself:
-  /// nothing is sent.
+  /// As mix() with one partner, which must name this rank as its partner: values = (values + the partner's) / 2. If
+  /// `partner` is this rank, nothing is sent.
   Status meet(int partner, std::span<float> values);
   /// Encodes `values`. own = what they decode to; change = sum_j w_ij (q_j - q_i), where q_j is what rank j's values
   /// decode to. Differences that replicas follow are sent so: every rank adds the same bits. Changes are float64,

@@ -42,8 +42,8 @@ class Rule {
     bool equal = false;      ///< After each step all ranks have the same parameters.
     std::size_t ranks = 0;   ///< The communicator must have so many; 0: any number.
     std::size_t scalars = 0; ///< Number of values in Model::scalars.
-    /// The first so many vectors of Model::state go to Peers::pairs(), where other ranks change them, and are what lies
-    /// there when the state is saved.
+    /// Number of vectors, the first ones of Model::state, that go to Peers::pairs(), where other ranks change them.
+    /// What lies there is saved with the state.
     std::size_t shared = 0;
     /// The first so many of Model::scalars lie behind the shared vectors, in float32.
     std::size_t shared_scalars = 0;

@@ -61,8 +61,8 @@ class Synchronizer : public SyncCalls {
   Status noted(Status status);
   /// As noted(); a rule or a device can fail on one rank alone, and then the others must not wait for it.
   Status notedAlone(Status status);
-  /// Brings what lies on devices of these vectors to the host, before a method reads them, and back, behind one that
-  /// has written them.
+  /// fetch() copies those vectors that lie on devices to the host before a method reads them; store() copies them back
+  /// after a method has written them.
   using Vectors = std::span<const std::span<float>>;
   Status fetch(Vectors vectors) { return notedOfDevice(mirror_.fetch(vectors)); }
   Status store(Vectors vectors) { return notedOfDevice(mirror_.store(vectors)); }

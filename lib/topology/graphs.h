@@ -33,7 +33,7 @@ std::vector<Graph> shiftOne(int ranks);
 /// `ranks` * `degree` is even and 2 <= degree < ranks, or both are a pair's.
 Graph randomRegular(int ranks, int degree, std::uint64_t seed);
 /// Moshpit's groups (Ryabinin et al. 2021): round t joins all ranks that differ in coordinate t mod dims.size() alone.
-/// Ranks behind the last are missing from their groups.
+/// Places of the grid beyond the last rank stay empty.
 std::vector<Graph> grid(std::span<const int> dims, int ranks);
 
 /// Whether every rank can reach every other along the arcs of all rounds together.

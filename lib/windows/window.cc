@@ -120,7 +120,7 @@ void Window::unlockOnLoop(int target) {
   channel_.sendOnLoop(target, {Type::unlock, GOSS_SUM, 0, 0, 0, 0});
 }
 
-/// The lock of this rank is the claim's.
+/// Gives this rank's lock to the claim.
 void Window::grantOnLoop(const WindowLock::Claim& claim) {
   if (claim.rank != rank()) {
     return channel_.sendOnLoop(claim.rank, {Type::granted, GOSS_SUM, claim.serial, 0, 0, 0});
@@ -128,7 +128,7 @@ void Window::grantOnLoop(const WindowLock::Claim& claim) {
   grantedOnLoop(*askers_.at(claim.serial)); // A claim of this rank that is given up is forgotten.
 }
 
-/// The lock that `operation` waits for is this rank's.
+/// Completes an operation that has got the lock for which it waited.
 void Window::grantedOnLoop(WindowOperation& operation) {
   held_[static_cast<std::size_t>(operation.call().target)] = true;
   askers_.erase(operation.serial);
@@ -266,7 +266,7 @@ void Window::forgetRankOnLoop(int rank, const Status& why) {
   pairing_.leftOnLoop(rank);
 }
 
-/// The target gets an answer in turn where it waits for one, although nobody here does any more.
+/// If the operation was given up, still answers an offer or a grant, because the target waits for that.
 void Window::serveAnswer(int rank, const WindowMessage& answer) {
   WindowOperation* asker = askerOnLoop(rank, answer);
   if (asker == nullptr) {

@@ -17,8 +17,8 @@
 
 namespace goss {
 
-/// One rank's end of a window. The rank serves its peers in the loop, whoever drives it: as long as a window is open
-/// the progress thread does when nobody else does. Messages of one rank are served in their order.
+/// One rank's end of a window. Whichever thread drives the loop serves the rank's peers; while a window is open, the
+/// progress thread drives if no other thread does. Messages of one rank are served in their order.
 ///
 /// Under the engine's lock where nothing else is said.
 class Window final : public WindowService, private WindowHandler, private Pairing::Host {
@@ -30,8 +30,8 @@ class Window final : public WindowService, private WindowHandler, private Pairin
   Window& operator=(const Window&) = delete;
 
   void openOnLoop() GOSS_ON_LOOP;
-  /// Serves no more. No operation of the window may be active. `leaves`: the other ranks do not close theirs, and are
-  /// told.
+  /// Ends serving. No operation of the window may be active. `leaves`: the other ranks do not close their ends, and are
+  /// told that this rank leaves.
   void closeOnLoop(bool leaves) GOSS_ON_LOOP;
 
   /// Any thread may ask for what never changes.
@@ -60,7 +60,7 @@ class Window final : public WindowService, private WindowHandler, private Pairin
 
   /// Starts an operation, which may end at once.
   void beginOnLoop(WindowOperation& operation) GOSS_ON_LOOP override;
-  /// The operation is given up: an answer will find nobody.
+  /// Gives the operation up: an answer that arrives later does not complete it.
   void forgetOnLoop(WindowOperation& operation) GOSS_ON_LOOP override;
 
  private:

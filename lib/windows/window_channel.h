@@ -1,4 +1,4 @@
-/// The messages of one window: from each peer one order of them, in which elements are taken as they come.
+/// The messages of one window: those of one peer keep their order, and their elements are processed as they arrive.
 #ifndef GOSS_LIB_WINDOWS_WINDOW_CHANNEL_H_
 #define GOSS_LIB_WINDOWS_WINDOW_CHANNEL_H_
 
@@ -18,9 +18,9 @@ namespace goss {
 class WindowHandler {
  public:
   virtual ~WindowHandler() = default;
-  /// Out of a transport: whether a rank of ours would send this message, which brings `bytes` bytes, now.
+  /// Called by a transport: whether a correct peer could send this message, which brings `bytes` bytes, now.
   virtual bool expects(int rank, const WindowMessage& message, std::size_t bytes) GOSS_ON_LOOP = 0;
-  /// Out of a transport: the next elements of a message, whose first begins at byte `at` of it.
+  /// Called by a transport with the next elements of a message, the first of which begins at byte `at` of it.
   virtual void take(int rank, const WindowMessage& message, std::size_t at,
                     std::span<const std::byte> bytes) GOSS_ON_LOOP = 0;
   /// All of the message has come; here messages may be sent.

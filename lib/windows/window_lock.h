@@ -37,7 +37,7 @@ class WindowLock {
       if (waiting_[i].rank == rank) waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  /// A claim that does not hold the lock yet is given up; one that is none does not matter.
+  /// Gives up a claim that does not hold the lock yet; does nothing if there is no such claim.
   void forget(const Claim& claim) GOSS_ON_LOOP {
     for (std::size_t i = 1; i < waiting_.size(); ++i) {
       if (waiting_[i].rank != claim.rank || waiting_[i].serial != claim.serial) continue;

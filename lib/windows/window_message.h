@@ -36,7 +36,7 @@ struct WindowMessage {
   double shadow_factor = 0; ///< difference alone; 0: there is no second range.
 
   [[nodiscard]] Envelope encode() const;
-  /// False: no rank of ours sends such an envelope.
+  /// False: the envelope is malformed.
   static bool decode(const Envelope& envelope, WindowMessage& message);
   /// Whether a message of this type brings elements.
   [[nodiscard]] bool bringsElements() const {

@@ -44,7 +44,7 @@ class WindowService {
   [[nodiscard]] virtual const Status& leftOnLoop(int target) const GOSS_ON_LOOP = 0;
   /// Starts an operation, which may end at once.
   virtual void beginOnLoop(WindowOperation& operation) GOSS_ON_LOOP = 0;
-  /// The operation is given up: an answer will find nobody.
+  /// Gives the operation up: an answer that arrives later does not complete it.
   virtual void forgetOnLoop(WindowOperation& operation) GOSS_ON_LOOP = 0;
 };
 

@@ -29,8 +29,8 @@ constexpr std::ptrdiff_t kMaxSharedRegions = 256;
 /// A rank may begin to connect this much later than another, and the other still receives its report in time.
 constexpr std::int64_t kLinkGraceMs = 2000;
 
-/// So many aborts of communicators that do not exist here are kept. Those of communicators that will never exist stay,
-/// because context numbers are not reused.
+/// Maximum number of aborts that are kept for communicators that this rank has not made. Aborts of communicators that
+/// it will never make stay, because context numbers are not reused.
 constexpr std::size_t kMaxEarlyAborts = 1024;
 
 /// Checks GOSS_CODEC before any call uses it.

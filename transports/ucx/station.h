@@ -41,9 +41,9 @@ inline constexpr std::size_t kFarWindowBytes = 32u << 20;
 
 /// How messages are sent to a peer, depending on what UCX uses to reach it.
 struct Route {
-  /// Longer messages go in parts of so many bytes, one active message each, which are taken as they come: over shared
-  /// memory and TCP UCX's rendezvous copies too, and reports a message only as a whole. Messages without credit go in
-  /// parts as well. 0: none do.
+  /// Longer messages, and messages without credit, are sent in parts of this many bytes, one active message each, so
+  /// that the receiver can process each part when it arrives. UCX's rendezvous over shared memory and TCP copies the
+  /// bytes as well, and reports only whole messages. 0: no message is sent in parts.
   std::size_t part_bytes = 0;
   bool pads = false;                        ///< Parts have padding around them (wire.h).
   std::size_t most_eager_bytes = 32u << 10; ///< Where no messages go in parts, longer ones go by rendezvous.

@@ -123,5 +123,5 @@ def check(status: int, comm: Optional[int] = None) -> None:
 
 
 def refuse_copy(self: object) -> NoReturn:
-    """What copy and pickle call of objects that own something in the library."""
+    """Raises TypeError when copy or pickle is called on an object that owns a handle of the library."""
     raise TypeError(f"a {type(self).__name__} can neither be copied nor pickled; make another one")

@@ -266,8 +266,8 @@ class Watch:
             self.loop.add_reader(self._descriptor, self._on_readable)
 
     def _on_readable(self) -> None:
-        """Something is complete. When it is nothing of ours, but of a thread that has not collected it yet, and the descriptor
-        stays readable meanwhile, looks again after a pause."""
+        """Collects complete operations. If there are none, an operation of another thread is complete and not
+        collected, so that the descriptor stays readable: stops watching it for a pause."""
         before = len(self._waiting)
         self.collect()
         if not self._waiting or len(self._waiting) == before:

@@ -73,7 +73,7 @@ class _Tensor:
             self.parameter.grad = self.gradient
 
     def when_ready(self, call: Callable[[], None]) -> Any:
-        """Has autograd call back when the gradient of this tensor is accumulated. What is given keeps the hook."""
+        """Makes autograd call `call` when this tensor's gradient is accumulated. The result keeps the hook."""
         if hasattr(self.parameter, "register_post_accumulate_grad_hook"):  # torch 2.1
             return self.parameter.register_post_accumulate_grad_hook(lambda _: call())
         node = self.parameter.expand_as(self.parameter).grad_fn.next_functions[0][0]
@@ -339,12 +339,12 @@ class Synchronizer:
                                       "it by p.copy_(), or close the synchronizer and make another one")
 
     def _settle(self) -> None:
-        """The library reads tensors of CUDA devices as they are: waits for what torch's current streams have to do to them."""
+        """Waits for torch's current streams, because the library reads tensors on CUDA devices outside of streams."""
         for device in {tensor.parameter.device for tensor in self._tensors if tensor.is_on_device}:
             sys.modules["torch"].cuda.current_stream(device).synchronize()
 
     def _register(self, tensor: _Tensor, layer: int) -> Tuple[Any, ...]:
-        """Gives what keeps the memory of the tensor."""
+        """Registers the tensor, and returns the buffers that keep its memory alive."""
         role = f"parameter {tensor.name}"
         parameter = _buffers.writable(tensor.parameter, role)
         struct = _abi.goss_sync_tensor()

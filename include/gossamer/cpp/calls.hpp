@@ -16,7 +16,7 @@
 
 namespace gossamer {
 
-/// Modes: what a call hands out.
+/// The modes of calls: a call returns nothing, a request, or a persistent request.
 struct Blocking {
   template <class Errors>
   using Started = void;
@@ -268,8 +268,8 @@ class Calls {
     });
   }
 
-  /// Receives up to the buffer's length from `peer` (or kAnySource) with `tag` (or kAnyTag). What was received is told
-  /// by the message of a request; a blocking call tells nothing.
+  /// Receives up to the buffer's length from `peer` (or kAnySource) with `tag` (or kAnyTag). A request's message() has
+  /// the source, tag and length; a blocking call does not return them.
   template <ReceiveBuffer Buffer>
   Outcome recv(Buffer&& buffer, std::int32_t peer, std::int32_t tag = 0, const Options& options = {}) {
     const std::span out(buffer);

@@ -55,7 +55,7 @@ class BasicComm : public Calls<Blocking, Errors> {
   template <class T>
   using Return = typename Errors::template Return<T>;
 
-  /// Collective over all ranks to be: meets the others. Without a Config the launcher's environment says who they are.
+  /// Collective over all ranks of the new world: connects them. `config`: by default, the launcher's environment.
   static Return<BasicComm> create(const Config& config = {}) {
     goss_config made;
     goss_comm_t handle = nullptr;
@@ -94,7 +94,7 @@ class BasicComm : public Calls<Blocking, Errors> {
     const goss_status status = goss_comm_dup(handle(), &made);
     return Errors::finish(status, [&] { return BasicComm(made); });
   }
-  /// Collective over the ranks that are left, which agree on who that is. This communicator has failed afterwards.
+  /// Collective over the surviving ranks, which agree on who they are. Afterwards this communicator has failed.
   Return<BasicComm> shrink(const Options& options = {}) {
     goss_comm_t made = nullptr;
     const goss_options given = options.raw(0);
@@ -223,7 +223,7 @@ class BasicComm : public Calls<Blocking, Errors> {
     return Errors::finish(goss_codec_register(handle(), name.c_str(), &functions));
   }
 
-  /// For what is made of a communicator.
+  /// For classes of this binding that are created from a communicator, such as windows.
   const detail::SharedComm& state() const { return this->shared(); }
 };
 

@@ -49,7 +49,7 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  /// What waits for a request: the coroutine, and how to ask.
+  /// A coroutine that waits for a request, and the function that tests the request.
   class Waiting {
    public:
     Waiting(const Waiting&) = delete;
@@ -101,7 +101,7 @@ class EventLoop {
   /// Runs tasks at the same time, each to its end; then throws what the first in their order has thrown.
   void run(std::vector<Task<void>> tasks);
 
-  /// Resumes those whose requests are complete; sleeps up to a millisecond when there are none.
+  /// Resumes the coroutines whose requests are complete; sleeps up to a millisecond if there are none.
   void turn() {
     bool any = false;
     for (std::size_t i = 0; i < waiting_.size();) {

@@ -86,7 +86,8 @@ class [[nodiscard]] Result {
 struct Throwing {
   template <class T>
   using Return = T;
-  /// What a function that has made a C call with this status returns; `make` makes the value of one that succeeded.
+  /// The end of a function whose C call returned `status`: returns the value of `make` on success, else throws the
+  /// error.
   template <class Make>
   static auto finish(goss_status status, Make&& make) {
     if (status != GOSS_SUCCESS) throw Error::last(status);

@@ -40,10 +40,10 @@ using SharedComm = std::shared_ptr<const CommState>;
 
 /// An operation that was started, or has completed. Its buffers belong to the library until it is complete.
 ///
-/// The destructor, and an assignment to it, of a pending one wait until it is complete, up to its deadline; the error
-/// is lost then. Where the library refuses that wait, for a call in a stream that belongs to a group which this thread
-/// has open, they end the thread's groups first; the end() of those groups reports that none is open. An error is
-/// reported by each wait() and test(), not by the first alone. A wait that the library refuses leaves the request
+/// The destructor of a pending request, and an assignment to it, wait until it is complete, up to its deadline; the
+/// error is lost then. The library rejects that wait if the call is ordered in a stream and belongs to an open group of
+/// this thread; then they first end the thread's groups, and the end() of those groups reports that no group is open.
+/// Each wait() and test() reports the error, not only the first. A wait that the library rejects leaves the request
 /// pending.
 template <class Errors = Throwing>
 class BasicRequest {
@@ -112,7 +112,7 @@ class BasicRequest {
     return Errors::finish(first ? goss_set_last_error(first->status(), first->what()) : GOSS_SUCCESS);
   }
 
-  /// Waits for any of those that are pending and gives its place; their number when none is.
+  /// Waits for any of the pending requests and returns its index; requests.size() if none is pending.
   static Return<std::size_t> waitAny(std::span<BasicRequest> requests) {
     std::vector<goss_request_t> handles(requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -198,8 +198,9 @@ class BasicPersistentRequest : public BasicRequest<Errors> {
   }
 };
 
-/// Until it ends, this thread's blocking calls of collectives, sends and receives are only started: so a group of sends
-/// and receives cannot deadlock. Groups nest. The destructor of one that was not ended waits too, and loses the error.
+/// A group of this thread's blocking calls. Until end(), collectives, sends and receives are only started, so that a
+/// group of sends and receives cannot deadlock. Groups nest. The destructor calls end() if the program has not, and
+/// loses the error.
 template <class Errors = Throwing>
 class BasicGroup {
  public:

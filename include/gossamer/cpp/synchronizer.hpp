@@ -67,7 +67,8 @@ class BasicSynchronizer {
   }
   /// Tells how long this rank computes in the step, for steps=dynamic.
   Return<void> stepTime(double seconds) { return Errors::finish(goss_sync_step_time(handle(), seconds)); }
-  /// What one-byte evaluates instead of gradients. Both are kept until the synchronizer is destroyed.
+  /// Sets the loss that one-byte evaluates instead of gradients. Both arguments must stay valid until the synchronizer
+  /// is destroyed.
   Return<void> setLoss(double (*evaluate)(void* context), void* context) {
     goss_sync_loss loss;
     goss_sync_loss_init(&loss, sizeof(loss));

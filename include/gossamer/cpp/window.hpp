@@ -100,8 +100,8 @@ class WindowCalls {
   }
 };
 
-/// `count` elements on each rank; its accesses, blocking, are those of WindowCalls. The destructor is free(), after it
-/// has given up this rank's locks, and loses the error: so all ranks destroy a window, with their requests waited for.
+/// A window of `count` elements on each rank. It has the accesses of WindowCalls in their blocking form. The destructor
+/// is collective: it releases this rank's locks and calls free(), whose error is lost. Wait for all requests before.
 template <Element T, class Errors = Throwing>
 class BasicWindow : public WindowCalls<Blocking, T, Errors> {
  public:

@@ -112,7 +112,7 @@ Result<std::int32_t> AutoSynchronizer::add(Tensor tensor) {
       }
       *vector = copy.value();
     }
-    *device = nullptr; // what runs inside sees host memory alone
+    *device = nullptr; // the inner synchronizer sees host memory alone
   }
   parameters_.push_back(tensor.parameter);
   gradients_.push_back(tensor.gradient);
@@ -182,8 +182,8 @@ Status AutoSynchronizer::findLevels() {
   return started.isOk() ? channel_->wait(&request) : is_refused ? Status::ok() : started;
 }
 
-/// Ranks that go on from different steps would end their trials in different steps, and wait for each other in
-/// different collectives. A trial whose two levels this group of ranks does not have begins again without them.
+/// Checks that all ranks go on from the same step: otherwise their trials would end in different steps, and they would
+/// wait for each other in different collectives. Restarts a trial of two levels without them if this group has none.
 Status AutoSynchronizer::checkStates() {
   if (tuner_.dropLevels()) {
     imports_own_ = false; // the state is of another spec; these methods keep nothing that is a rank's own
@@ -301,8 +301,9 @@ Status AutoSynchronizer::gradients() {
   return noted(status);
 }
 
-/// The error: how far what the ranks hold after the exchange is from the exact mean of what they held before, over the
-/// length of that mean; both squared and summed over the ranks. Where it is above the budget they get the exact mean.
+/// Computes the error of an exchange: the distance of the ranks' results from the exact mean of what they held before,
+/// relative to that mean, both as roots of squares summed over the ranks. If it is above the budget, the ranks get the
+/// exact mean.
 Status AutoSynchronizer::measure() {
   const Vectors& exchanged = inner_->info().gradients != 0 ? gradients_ : parameters_;
   std::vector<float> exact = flatten(exchanged);
@@ -405,7 +406,7 @@ Result<std::string> AutoSynchronizer::exportState() {
   return bytes + base::WireWriter().integer(hashOf(bytes)).take();
 }
 
-/// Gives the state of what ran inside.
+/// Reads the tuner, and returns the state of the inner synchronizer.
 Result<std::string_view> AutoSynchronizer::readState(std::string_view bytes, Tuner& tuner) const {
   Status damaged = Status::error(GOSS_ERR_PROTOCOL,
                                  "these bytes are no state of the synchronizer auto; was the checkpoint damaged?");

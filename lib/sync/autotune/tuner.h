@@ -27,12 +27,12 @@ class Tuner {
 
   /// The spec of the synchronizer that is at work.
   [[nodiscard]] std::string spec() const { return specOf(running_); }
-  /// Whether the step to come measures the error: the first half of a trial, in which ranks that gossip drift apart,
-  /// and its last step; later one in Tuning::check. The others of a trial are timed. What is exact but for rounding is
-  /// not measured.
+  /// Whether the next step measures the error: in a trial the steps of its first half, in which gossiping ranks drift
+  /// apart, and its last one; later one step in Tuning::check. The other steps of a trial are timed. Choices that are
+  /// exact but for rounding are not measured.
   [[nodiscard]] bool measures() const;
-  /// The error of the step that measures(). Returns whether it is within the budget: else its exact result must be used
-  /// instead.
+  /// Records the error of a step that measures(). Returns whether the error is within the budget; if not, the caller
+  /// must use the exact result instead.
   bool noteError(double error);
   /// One more step is made; returns whether decide() is due. `seconds`: what it took this rank.
   bool noteStep(double seconds);
@@ -41,8 +41,8 @@ class Tuner {
   /// `seconds`: the trial's mean of the slowest rank. Returns whether spec() has changed.
   bool decide(double seconds);
 
-  /// Behind load(), where this group of ranks has no two levels: takes them out of all that was loaded. Returns whether
-  /// spec() is thereby another than that of the tuner that was saved; its trial then begins again.
+  /// Called after load() if this group of ranks has no two-level all-reduce: removes the levels from all that was
+  /// loaded. Returns whether spec() has changed by that; its trial then begins again.
   bool dropLevels();
 
   [[nodiscard]] std::uint64_t steps() const { return step_; }

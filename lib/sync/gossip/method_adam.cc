@@ -106,7 +106,7 @@ class FrozenAdam : public Rule {
 struct ZeroOneSchedule {
   std::uint64_t freeze, kappa, double_every, longest;
 
-  /// Up to `freeze`: `kappa` steps that update the variance, then as many at even distances of 2, of 4, and so on.
+  /// Whether a step up to `freeze` updates the variance: the first `kappa` do, then `kappa` at distance 2, and so on.
   [[nodiscard]] bool updatesVariance(std::uint64_t step) const {
     std::uint64_t distance = 1;
     for (std::uint64_t last = kappa; step > last; last = (last / distance + kappa) * distance) {
@@ -114,7 +114,7 @@ struct ZeroOneSchedule {
     }
     return step % distance == 0;
   }
-  /// After it: local steps, with an exchange at multiples of 1, of 2, and so on.
+  /// Whether a step after `freeze` exchanges: each does at first, then every second one, every fourth, and so on.
   [[nodiscard]] bool exchanges(std::uint64_t step) const {
     std::uint64_t distance = 1;
     for (std::uint64_t past = (step - freeze - 1) / double_every; past > 0 && distance < longest; --past) {
@@ -162,7 +162,7 @@ class ZeroOneAdam : public Rule {
     return status;
   }
 
-  /// Takes the local steps back, and makes the mean of all ranks' instead; the momentum is what explains it.
+  /// Replaces this rank's local steps by the mean of all ranks' steps, and the momentum by one that explains that mean.
   Status afterOptimizer(Peers& peers, const Model& model) const override {
     std::vector<float>& moved = model.state[2];
     for (std::size_t i = 0; i < moved.size(); ++i) {

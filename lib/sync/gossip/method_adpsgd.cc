@@ -1,4 +1,4 @@
-// Pair averages that nobody waits for.
+// Pair averages for which no rank waits.
 //
 // adpsgd: Lian et al., "Asynchronous Decentralized Parallel Stochastic Gradient Descent", ICML 2018: a rank's update is
 // computed from parameters that others may have averaged with theirs meanwhile, and added to what they are now.
@@ -73,9 +73,9 @@ class PairwiseDescent : public Rule {
     return status.isOk() ? show(peers, model) : status;
   }
 
-  /// Behind the barrier no average is under way. The mean is reached by an addition, because others may average with
-  /// this rank again before it has come here. The sum of x and x~ over the ranks is kept, whatever their numbers of
-  /// steps.
+  /// After the barrier no average is under way. The mean is reached by an addition, because other ranks may average
+  /// with this rank again before it arrives here. The sum of x and x~ over the ranks stays the same, however many steps
+  /// each rank has made.
   Status finish(Peers& peers, const Model& model) const override {
     PairAverages& pairs = peers.pairs();
     Status status = addUpdate(peers, model);

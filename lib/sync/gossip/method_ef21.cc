@@ -27,7 +27,7 @@ class Ef21 : public Rule {
     needs.same_elements = false; // feedback of its own
     return needs;
   }
-  /// All ranks now have the mean of the g_i, whose mean g is.
+  /// The g_i of every rank is now the mean of the old g_i, and g is the mean of the g_i.
   void rejoin(const Model& model) const override {
     model.state[2] = model.state[0];
     model.state[3] = model.state[1];

@@ -65,7 +65,7 @@ struct Correction {
   }
 };
 
-/// state[0] is theta and state[1] is m, of which rank 0's count; state[2]: the theta from which this rank started.
+/// state[0] is theta and state[1] is m; only rank 0's are used. state[2]: the theta from which this rank started.
 class HeLoCo : public Rule {
  public:
   HeLoCo(std::uint64_t period, double lr, double momentum, Correction correction)

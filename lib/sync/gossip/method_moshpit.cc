@@ -1,6 +1,6 @@
 // Moshpit SGD: Ryabinin et al., "Moshpit SGD: Communication-Efficient Decentralized Training on Heterogeneous
 // Unreliable Devices", NeurIPS 2021: ranks form a grid, and each round averages along one of its dimensions. With
-// wait=0 a group is who comes to it: a rank that misses leaves it the mean of those present, as in hivemind.
+// wait=0 a group averages only the ranks that arrive in time, as in hivemind.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ class Attending : public Rule {
   Attendance attendance_;
 };
 
-/// Nothing: they are no numbers from 0.001 to 1e12.
+/// nullopt: a word is no number from 0.001 to 1e12.
 std::optional<std::vector<double>> ratesOf(std::string_view text) {
   constexpr double kWhole = 1e3; // boards have whole numbers
   std::vector<double> rates;

@@ -157,10 +157,10 @@ class OverlappedPushSum : public PushSum {
 /// which are added to x, would change x / w more and more. Below this weight the rank sends nothing.
 constexpr float kMinWeight = 0.25F;
 
-/// Nobody waits: a rank adds what it sends to the other's x and w, at any time, in the round of its own step. Columns
-/// sum to 1 in every round, so the sums are kept whatever the rounds of the ranks. The window has x and behind it w,
-/// under the owner's lock, because x and w are right only together. state[0] and scalars[0] are saved from it;
-/// state[1]: what the model computed with.
+/// No rank waits for others: a rank adds what it sends to the receiver's x and w at any time, in the round of its own
+/// step. Columns sum to 1 in every round, so the sums are kept in whatever rounds the ranks are. The window holds x and
+/// then w, and accesses hold the owner's lock, because x and w are right only together. state[0] and scalars[0] are
+/// saved from the window; state[1]: what the model computed with.
 class UnwaitingPushSum : public PushSum {
  public:
   using PushSum::PushSum;
@@ -214,7 +214,8 @@ class UnwaitingPushSum : public PushSum {
     return status;
   }
 
-  /// Behind the barrier all pushes have arrived. What a rank that has gone on pushes meanwhile stays, by additions.
+  /// After the barrier all pushes have arrived. The mean is reached by additions, so that later pushes of other ranks
+  /// stay.
   Status finish(Peers& peers, const Model& model) const override {
     std::vector<float> own;
     Status status = takeStepAndKeep(peers, model, 1, own);

@@ -178,12 +178,12 @@ def part_of(comm: Comm, ranks: Sequence[int]) -> Optional[Comm]:
 
 
 def _failed(missing: Sequence[int]) -> str:
-    """In Gloo's words, which programs look for."""
+    """The message of Gloo's monitored barrier, because programs search for it."""
     return f"Rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))} failed to pass monitoredBarrier"
 
 
 class Defaults:
-    """What calls have that do not name it: of a group, and of the backend within it."""
+    """Defaults of calls without a timeout, shared by a group and the backend within it."""
 
     def __init__(self) -> None:
         self.timeout: Optional[float] = None
@@ -604,4 +604,4 @@ class GossamerBackend(Collectives, _Backend if HAS_BACKENDS else object):  # typ
         raise InvalidArgument("split_group: a group of several backends, of which one is gossamer, cannot be split; call new_group()")
 
     def perform_nocolor_split(self, device: Any) -> None:
-        """What torch calls of a rank that is in none of the groups which others make: these meet without it."""
+        """torch calls this on a rank outside of all new groups. Nothing is done: the groups connect without it."""

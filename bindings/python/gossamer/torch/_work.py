@@ -388,8 +388,8 @@ class Completer:
         self._begun()
 
     def look_after(self, requests: Sequence[Request]) -> None:
-        """Aborts the communicator when one of them fails, which are parts of streams: nobody may be waiting, and the streams would
-        wait for long."""
+        """Aborts the communicator when one of the requests fails. They are ordered in streams, which would wait long
+        for them, perhaps without a thread that waits for the requests."""
         pending = Pending(requests, None, None)
         self._in_streams.add(pending)
 
