@@ -63,7 +63,7 @@ void train(TrainOptions options, DataParallel& group) {
   const std::unique_ptr<Ops> ops = makeOps(options.backend, options.device, options.precision);
   Report report(group.rank() == 0, options.log, options.csv);
   if (options.pipeline != 0) {
-    PipelineEngine engine(options, data, group, *ops, report);
+    PipelineEngine engine(options, data, {group, group.comm()}, *ops, report);
     TrainingLoop loop(engine);
     return runOrAbort(group, [&loop] { loop.run(); });
   }

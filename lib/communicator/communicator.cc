@@ -67,7 +67,6 @@ Planner Communicator::makePlanner() const {
 
 Communicator::~Communicator() {
   lifetime_->end();
-  requests_.enqueueRest();
   auto lock = engine().enter();
   ClosedCommunicator closed;
   if (!operations_.asyncError().isOk()) closed.failure = propagator_.abortMessage();
@@ -76,6 +75,9 @@ Communicator::~Communicator() {
                    Origin::destroyed);
   world_->devices().releaseOnLoop(context_);
   operations_.blockedCalls().close(lock);
+  lock.unlock();
+  requests_.enqueueRest();
+  lock.lock();
   operations_.freeHandedOut();
   windows_.closeAllOnLoop();
   closed.goes_on = shrink_.agreement().goesOn();

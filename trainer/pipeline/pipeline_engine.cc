@@ -84,11 +84,11 @@ TrainOptions withMicroBatches(const TrainOptions& options, std::size_t ranks) {
   return result;
 }
 
-PipelineEngine::PipelineEngine(const TrainOptions& options, const Dataset& data, DataParallel& group, Ops& ops,
+PipelineEngine::PipelineEngine(const TrainOptions& options, const Dataset& data, const Ranks& ranks, Ops& ops,
                                Report& report)
-    : StepEngine(TrainingRun(withMicroBatches(checked(options, data), static_cast<std::size_t>(group.size())), data,
-                             group, ops, report)),
-      grid_(group.comm(), shapeOf(run_.options, static_cast<std::size_t>(group.size()))),
+    : StepEngine(TrainingRun(withMicroBatches(checked(options, data), static_cast<std::size_t>(ranks.group.size())),
+                             data, ranks.group, ops, report)),
+      grid_(ranks.world, shapeOf(run_.options, static_cast<std::size_t>(ranks.group.size()))),
       table_(run_.options.model),
       rank_(setupOf(run_.options, grid_), ops),
       windows_{run_.options.seed, run_.options.samples, data.training().size(), run_.options.model.context} {

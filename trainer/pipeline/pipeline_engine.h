@@ -14,7 +14,7 @@
 #include "trainer/pipeline/pipeline_grid.h"
 #include "trainer/pipeline/pipeline_rank.h"
 #include "trainer/pipeline/stage_replicas.h"
-#include "trainer/ranks/data_parallel.h"
+#include "trainer/ranks/group.h"
 
 namespace goss::trainer {
 
@@ -28,8 +28,13 @@ TrainOptions withMicroBatches(const TrainOptions& options, std::size_t ranks);
 /// first stage: the last stage sends its part of the gradient and gets the new weights.
 class PipelineEngine : public StepEngine {
  public:
+  /// The ranks of the world, for the sums of the trainer and for the pipelines' communicators.
+  struct Ranks {
+    Group& group;
+    goss_comm_t world;
+  };
   /// Collective, as ReplicaEngine's. All that it refers to must outlive the engine. Throws Error.
-  PipelineEngine(const TrainOptions& options, const Dataset& data, DataParallel& group, Ops& ops, Report& report);
+  PipelineEngine(const TrainOptions& options, const Dataset& data, const Ranks& ranks, Ops& ops, Report& report);
 
   [[nodiscard]] const ParameterTable& table() const override { return table_; }
   [[nodiscard]] std::string sync() const override { return sync_ ? sync_->spec() : run_.options.sync; }

@@ -106,7 +106,7 @@ TEST(CheckpointGrids, StagesWriteTheirOwnPartsAndOnlyHashesCross) {
     ThreadGroup group(board, rank);
     CpuOps ops;
     Report report(false, "");
-    PipelineEngine engine(options, smallData(), group, comm, ops, report);
+    PipelineEngine engine(options, smallData(), {group, comm}, ops, report);
     TrainingLoop(engine).run();
   });
   EXPECT_LT(board.copied_bytes, kTexts);

@@ -248,7 +248,7 @@ TEST(CompressedBoundary, RefusesCodecsThatBoundariesCannotUse) {
       CpuOps ops;
       Report report(false, "");
       try {
-        PipelineEngine engine(options, smallData(), group, comm, ops, report);
+        PipelineEngine engine(options, smallData(), {group, comm}, ops, report);
         const TrainingLoop loop(engine);
       } catch (const Error& error) {
         text = error.what();

@@ -194,7 +194,7 @@ std::string refusal(const TrainOptions& options, int ranks = 1) {
     CpuOps ops;
     Report report(false, "");
     try {
-      PipelineEngine engine(options, smallData(), group, comm, ops, report);
+      PipelineEngine engine(options, smallData(), {group, comm}, ops, report);
       const TrainingLoop loop(engine);
     } catch (const Error& error) {
       const std::lock_guard lock(mutex);

@@ -39,7 +39,7 @@ RunResult runPipeline(int ranks, const TrainOptions& options) {
       ThreadGroup group(board, rank);
       Backend ops;
       Report report(false, "");
-      PipelineEngine engine(options, smallData(), group, comm, ops, report);
+      PipelineEngine engine(options, smallData(), {group, comm}, ops, report);
       TrainingLoop loop(engine);
       loop.run();
       const double validation = engine.validationLoss();
