@@ -30,16 +30,13 @@ class Board {
   [[nodiscard]] virtual std::size_t laneBytes(std::uint32_t lane) const = 0;
   /// This rank's lane, which its peers read. `lane` < lanes().
   [[nodiscard]] virtual std::byte* mine(std::uint32_t lane) = 0;
-  /// Whether of() returns the board of `peer` (a world rank), at once or later.
-  [[nodiscard]] virtual bool reaches(int peer) const = 0;
-  /// `peer`'s lane; nullptr while this rank does not map the peer's board: then the call asks the peer for it, and
-  /// Transport::progress() takes the answer. Not nullptr once the link to the peer is ready.
-  [[nodiscard]] virtual const std::byte* of(int peer, std::uint32_t lane) = 0;
-  /// Wakes those of `peers`, whose boards of() has returned, that sleep (Transport::prepareToSleep). A call costs
-  /// little when no peer sleeps: no system call, and no fence, which would wait for the cache lines that other
-  /// processors hold. Therefore a peer that looks at this board between its prepareToSleep() and its sleep may miss
-  /// both the new bytes and the wake-up: it looks again after kBoardGrace, before it sleeps for longer, with its sleep
-  /// still announced.
+  /// `peer`'s lane (a world rank); nullptr when this rank does not see the peer's board. All transports of a kind see
+  /// each other's boards once their link is ready.
+  [[nodiscard]] virtual const std::byte* of(int peer, std::uint32_t lane) const = 0;
+  /// Wakes those of `peers` (world ranks) that sleep (Transport::prepareToSleep). A call costs little when no peer
+  /// sleeps: no system call, and no fence, which would wait for the cache lines that other processors hold. Therefore a
+  /// peer that looks at this board between its prepareToSleep() and its sleep may miss both the new bytes and the
+  /// wake-up: it looks again after kBoardGrace, before it sleeps for longer, with its sleep still announced.
   virtual void wake(std::span<const int> peers) = 0;
 };
 

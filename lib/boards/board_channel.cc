@@ -59,7 +59,6 @@ std::unique_ptr<BoardChannel> BoardChannel::create(Board* board, std::uint32_t l
   static_assert(sizeof(Slot) == kHeaderBytes && std::atomic<std::uint64_t>::is_always_lock_free);
   std::unique_ptr<BoardChannel> channel(new BoardChannel);
   channel->board_ = board;
-  channel->lane_ = lane;
   channel->rank_ = rank;
   channel->oversubscribed_ = oversubscribed;
   const std::size_t slots_bytes = std::min(board->laneBytes(lane), kBoardSlotsBytes);
@@ -71,9 +70,9 @@ std::unique_ptr<BoardChannel> BoardChannel::create(Board* board, std::uint32_t l
   channel->mine_ = board->mine(lane);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const bool self = static_cast<int>(i) == rank;
-    if (!self && !board->reaches(ranks[i])) return nullptr;
     if (!self) channel->others_.push_back(ranks[i]);
-    channel->lanes_.push_back(self ? channel->mine_ : nullptr);
+    channel->lanes_.push_back(self ? channel->mine_ : board->of(ranks[i], lane));
+    if (channel->lanes_.back() == nullptr) return nullptr;
   }
   return channel;
 }
@@ -147,7 +146,6 @@ const std::byte* BoardChannel::operandOf(const BoardCollective& work, int rank) 
 }
 
 bool BoardChannel::hasWritten(int rank, std::uint64_t number) const {
-  if (lanes_[static_cast<std::size_t>(rank)] == nullptr) return false;
   return slotOf(rank, number).number.load(std::memory_order_acquire) >= number;
 }
 
@@ -235,22 +233,8 @@ void BoardChannel::post(BoardCollective& work) {
   slot->number.store(work.number, std::memory_order_release);
 }
 
-/// Whether this process maps the lanes of all ranks. Asks for those that it lacks.
-bool BoardChannel::seesAll() {
-  std::size_t other = 0;
-  bool all = true;
-  for (const std::byte*& lane : lanes_) {
-    if (lane == mine_) continue;
-    const int peer = others_[other++];
-    if (lane == nullptr) lane = board_->of(peer, lane_);
-    all = all && lane != nullptr;
-  }
-  return sees_all_ = all;
-}
-
 BoardChannel::Outcome BoardChannel::advance(BoardCollective& work, int looks) {
   if (work.number == 0) {
-    if (!sees_all_ && !seesAll()) return Outcome::waiting;
     if (!hasRoom(written_ + 1)) return Outcome::waiting;
     if (work.gathers_first) {
       if (const Outcome outcome = gather(work, looks); outcome != Outcome::done) return outcome;
@@ -337,7 +321,6 @@ void BoardChannel::finish(const BoardCollective& work) const {
 bool BoardChannel::awaits(const BoardCollective& work, int rank) const {
   if (rank == rank_) return false;
   if (work.number == 0) {
-    if (lanes_[static_cast<std::size_t>(rank)] == nullptr) return true;
     const bool holds_back = written_ + 1 >= kSlots && !hasWritten(rank, written_ + 2 - kSlots);
     return holds_back || (work.gathers_first && !hasWritten(rank, written_ + 1));
   }

@@ -65,8 +65,6 @@ struct BoardCollective {
 /// When ranks outnumber processors, rank 0 releases a barrier, after all others have written, so that no rank spins for
 /// one that is not scheduled.
 ///
-/// A rank maps the boards of the others in its first collective, before it writes.
-///
 /// Reductions add in the order of the ranks, on all ranks: the same bits everywhere. Buffers may be in place, as
 /// nothing is written to the output before the input is on the board. A rank reads its own bytes from its input where
 /// it can, because lines of the board that other cores read must come back from there: all-reduces of up to 8 KiB take
@@ -74,7 +72,7 @@ struct BoardCollective {
 class BoardChannel {
  public:
   /// `ranks` are the world ranks of the communicator. All of its ranks must get the same answer; null when boards have
-  /// no such lane, or `board` does not reach that of a rank. `oversubscribed`: there are more ranks than processors.
+  /// no such lane, or `board` does not map that of a rank. `oversubscribed`: there are more ranks than processors.
   static std::unique_ptr<BoardChannel> create(Board* board, std::uint32_t lane, const std::vector<int>& ranks, int rank,
                                               bool oversubscribed = false);
 
@@ -117,7 +115,6 @@ class BoardChannel {
   void chooseSources(BoardCollective& work) const;
   [[nodiscard]] bool hasWritten(int rank, std::uint64_t number) const;
   [[nodiscard]] bool awaits(const BoardCollective& work, int rank) const GOSS_ON_LOOP;
-  bool seesAll() GOSS_ON_LOOP;
   bool hasRoom(std::uint64_t number) GOSS_ON_LOOP;
   void post(BoardCollective& work) GOSS_ON_LOOP;
   Outcome gather(BoardCollective& work, int looks) const GOSS_ON_LOOP;
@@ -128,16 +125,13 @@ class BoardChannel {
   void finish(const BoardCollective& work) const;
 
   Board* board_ = nullptr;
-  std::uint32_t lane_ = 0;
   int rank_ = 0;
   bool oversubscribed_ = false;
   std::size_t stride_ = 0;
   std::size_t part_bytes_ = 0; ///< Bytes of each part behind the slots; 0: the lane is not wide.
   std::uint64_t capacity_ = 0;
   std::byte* mine_ = nullptr;
-  /// By rank, this one's among them. Null: the lane is not mapped yet; seesAll() fills it in.
-  std::vector<const std::byte*> lanes_;
-  bool sees_all_ GOSS_GUARDED = false;
+  std::vector<const std::byte*> lanes_; ///< By rank, this one's among them.
   /// By rank: whether this process has all pages behind the slots of its lane. Collectives go through all places there:
   /// the first hundred of 16 KiB took 12 to 20 us each, instead of 3 to 4, when each page was asked for by itself.
   std::vector<bool> touched_ GOSS_GUARDED;

@@ -304,7 +304,7 @@ TEST_P(Shrink, ARankThatRunsOnThisHostIsSlowAndNotSilent) {
 
 INSTANTIATE_TEST_SUITE_P(Transports, Shrink, ::testing::Values("shm", "tcp"),
                          [](const auto& test) { return test.param; });
-INSTANTIATE_TEST_SUITE_P(Transports, ShrinkOnUse, ::testing::Values("shm", "tcp"),
+INSTANTIATE_TEST_SUITE_P(Transports, ShrinkOnUse, ::testing::Values("tcp"),
                          [](const auto& test) { return test.param; });
 
 } // namespace

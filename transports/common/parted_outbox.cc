@@ -79,7 +79,7 @@ void PartedOutbox::cancel(SendOperation& operation) {
 }
 
 void PartedOutbox::tell(const ControlFrame& frame) {
-  controls_.pushBack(frame);
+  controls_.push_back(frame);
   idle_ = false;
 }
 
@@ -118,7 +118,7 @@ bool PartedOutbox::sendNext() {
   if (!controls_.empty()) {
     if (!hasRoom(0)) return false;
     write(controls_.front());
-    controls_.popFront();
+    controls_.pop_front();
     return true;
   }
   if (!partsAreNext()) {

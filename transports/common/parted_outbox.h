@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
 #include "gossamer/message.h"
-#include "transports/common/fifo.h"
 #include "transports/common/operation_list.h"
 #include "transports/common/parted_recvs.h"
 #include "transports/common/parted_sends.h"
@@ -109,7 +109,7 @@ class PartedOutbox {
     return sends_.next() != nullptr && (header_was_last_ || queue_.empty()) && urgent_.empty();
   }
 
-  Fifo<ControlFrame> controls_;
+  std::deque<ControlFrame> controls_;
   List urgent_; ///< Not begun yet.
   List queue_;  ///< Not begun yet.
   std::vector<std::unique_ptr<Open>> all_;

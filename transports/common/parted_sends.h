@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <unordered_map>
 
 #include "gossamer/message.h"
 #include "transports/common/credit.h"
-#include "transports/common/fifo.h"
 #include "transports/common/piece_cursor.h"
 
 namespace goss::transports {
@@ -54,7 +54,7 @@ class PartedSends {
     send.allowed_bytes = ahead > 0 && mayGo(operation.tag, ahead) ? ahead : 0;
     send.unanswered = operation.bytes == 0;
     if (send.allowed_bytes < send.rest_bytes || send.unanswered) open_.emplace(send.number, &send);
-    if (send.allowed_bytes > 0) ready_.pushBack(&send);
+    if (send.allowed_bytes > 0) ready_.push_back(&send);
   }
   /// The message of which a part is to be sent next; null: none may.
   [[nodiscard]] PartedSend* next() const { return ready_.empty() ? nullptr : ready_.front(); }
@@ -75,7 +75,7 @@ class PartedSends {
     if (!wanted) {
       send.rest_bytes = send.allowed_bytes;
     } else if (send.allowed_bytes < send.rest_bytes) {
-      if (send.allowed_bytes == 0) ready_.pushBack(&send);
+      if (send.allowed_bytes == 0) ready_.push_back(&send);
       send.allowed_bytes = send.rest_bytes;
     }
     if (!send.isOver()) return nullptr;
@@ -97,16 +97,16 @@ class PartedSends {
  private:
   void unready(const PartedSend& send) {
     if (next() == &send)
-      ready_.popFront();
+      ready_.pop_front();
     else
-      ready_.erase(&send);
+      std::erase(ready_, &send);
   }
 
   Credit credit_;
   std::uint64_t most_ahead_ = 0;
   std::uint64_t count_ = 0;
   std::unordered_map<std::uint64_t, PartedSend*> open_; ///< By number: messages that the peer has to answer.
-  Fifo<PartedSend*> ready_;                             ///< In the order in which they were allowed.
+  std::deque<PartedSend*> ready_;                       ///< In the order in which they were allowed.
 };
 
 } // namespace goss::transports

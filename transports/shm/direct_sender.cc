@@ -29,8 +29,6 @@ void DirectSender::attach(const Segment& segment, int socket) {
   side_ = &segment.mySide();
   their_side_ = &segment.theirSide();
   socket_ = socket;
-  entries_.resize(kDirectSlots);
-  message_ = std::make_unique<DirectMessage>();
 }
 
 void DirectSender::detach() {
@@ -46,11 +44,11 @@ DirectSender::Offer DirectSender::offer(SendOperation& operation, RingWriter& wr
   if (operation.bytes < least_bytes_ || operation.pieces.size() > kMaxDirectPieces) return Offer::unfit;
   const std::size_t slot = freeSlot();
   if (slot >= kDirectSlots || !describe(operation)) return Offer::unfit;
-  message_->slot = slot;
+  message_.slot = slot;
   // Relaxed, because the record's release publishes it.
   state(slot).store(DirectState::offered, std::memory_order_relaxed);
-  const std::span<const std::byte> payload(reinterpret_cast<const std::byte*>(message_.get()),
-                                           DirectMessage::bytesFor(message_->piece_count));
+  const std::span<const std::byte> payload(reinterpret_cast<const std::byte*>(&message_),
+                                           DirectMessage::bytesFor(message_.piece_count));
   if (!writer.writeDirect({operation.tag, operation.bytes, operation.envelope}, payload)) {
     state(slot).store(DirectState::free, std::memory_order_relaxed);
     return Offer::full;
@@ -59,22 +57,22 @@ DirectSender::Offer DirectSender::offer(SendOperation& operation, RingWriter& wr
   Entry& entry = entries_[slot];
   entry.operation = &operation;
   entry.regions.clear();
-  for (std::size_t i = 0; i < message_->piece_count; ++i) {
-    if (message_->pieces[i].region == kAddressSpace) continue;
-    entry.regions.push_back(message_->pieces[i].region);
-    lending_.use(message_->pieces[i].region);
+  for (std::size_t i = 0; i < message_.piece_count; ++i) {
+    if (message_.pieces[i].region == kAddressSpace) continue;
+    entry.regions.push_back(message_.pieces[i].region);
+    lending_.use(message_.pieces[i].region);
   }
-  if (message_->reply.bytes > 0) {
+  if (message_.reply.bytes > 0) {
     entry.reply_buffer = {operation.reply.buffer, operation.bytes};
-    entry.regions.push_back(message_->reply.region);
-    lending_.use(message_->reply.region);
+    entry.regions.push_back(message_.reply.region);
+    lending_.use(message_.reply.region);
   }
   return Offer::offered;
 }
 
 bool DirectSender::describe(const SendOperation& operation) {
-  message_->piece_count = 0;
-  message_->reply = {};
+  message_.piece_count = 0;
+  message_.reply = {};
   bool lent = lends_ && !lending_.empty();
   for (const iovec& piece : operation.pieces) {
     if (piece.iov_len == 0) continue;
@@ -84,7 +82,7 @@ bool DirectSender::describe(const SendOperation& operation) {
       break;
     }
     const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(piece.iov_base) - region->memory.data);
-    message_->pieces[message_->piece_count++] = {region->id, at, piece.iov_len};
+    message_.pieces[message_.piece_count++] = {region->id, at, piece.iov_len};
   }
   if (lent) {
     describeReply(operation);
@@ -92,24 +90,24 @@ bool DirectSender::describe(const SendOperation& operation) {
   }
   const AddressReading reads = their_side_->reads_addresses.load(std::memory_order_relaxed);
   if (reads == AddressReading::none || (reads == AddressReading::stored && !operation.is_stored_whole)) return false;
-  message_->piece_count = 0;
+  message_.piece_count = 0;
   std::array<iovec, kMaxDirectPieces> pieces;
   for (const iovec& piece : operation.pieces) {
     if (piece.iov_len == 0) continue;
-    pieces[message_->piece_count] = piece;
-    message_->pieces[message_->piece_count++] = {kAddressSpace, reinterpret_cast<std::uintptr_t>(piece.iov_base),
-                                                 piece.iov_len};
+    pieces[message_.piece_count] = piece;
+    message_.pieces[message_.piece_count++] = {kAddressSpace, reinterpret_cast<std::uintptr_t>(piece.iov_base),
+                                               piece.iov_len};
   }
-  return platform::isReadableByOthers({pieces.data(), message_->piece_count});
+  return platform::isReadableByOthers({pieces.data(), message_.piece_count});
 }
 
 void DirectSender::describeReply(const SendOperation& operation) {
   if (operation.reply.buffer == nullptr) return;
   const Lending::Region* region = lending_.holding(operation.reply.buffer, operation.bytes);
   if (!region || !lend(*region)) return;
-  message_->reply_tag = operation.reply.tag;
-  message_->reply = {region->id, static_cast<std::uint64_t>(operation.reply.buffer - region->memory.data),
-                     operation.bytes};
+  message_.reply_tag = operation.reply.tag;
+  message_.reply = {region->id, static_cast<std::uint64_t>(operation.reply.buffer - region->memory.data),
+                    operation.bytes};
 }
 
 // The packet is in the peer's socket before any record that needs it is in the ring.
@@ -170,7 +168,7 @@ bool DirectSender::collect() {
 }
 
 DirectSender::Cancel DirectSender::cancel(const SendOperation& operation) {
-  for (std::size_t slot = 0; slot < entries_.size(); ++slot) {
+  for (std::size_t slot = 0; slot < kDirectSlots; ++slot) {
     if (entries_[slot].operation != &operation) continue;
     const Cancel back = takeBack(slot);
     letGo(entries_[slot]);
@@ -219,7 +217,7 @@ bool DirectSender::withdrawAll() {
 }
 
 void DirectSender::fail(const Status& status, const Status& stuck, bool ended) {
-  for (std::size_t slot = 0; slot < entries_.size(); ++slot) {
+  for (std::size_t slot = 0; slot < kDirectSlots; ++slot) {
     const bool written = !ended && !entries_[slot].reply_buffer.empty() && takeBack(slot) == Cancel::beingWritten;
     SendOperation* operation = entries_[slot].operation;
     if ((outstanding_ & (1u << slot)) != 0) retire(slot);

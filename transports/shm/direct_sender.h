@@ -2,7 +2,7 @@
 #ifndef GOSS_TRANSPORTS_SHM_DIRECT_SENDER_H_
 #define GOSS_TRANSPORTS_SHM_DIRECT_SENDER_H_
 
-#include <memory>
+#include <array>
 #include <vector>
 
 #include "gossamer/message.h"
@@ -82,11 +82,11 @@ class DirectSender {
   SideControl* side_ = nullptr;
   const SideControl* their_side_ = nullptr;
   int socket_ = -1;
-  std::vector<Entry> entries_;             ///< By slot; none before attach().
-  std::uint32_t outstanding_ = 0;          ///< Bit map of slots that are not free.
-  std::vector<std::uint64_t> lent_;        ///< Regions that the peer knows.
-  std::vector<std::uint64_t> to_forget_;   ///< Regions to forget, which did not fit into the socket.
-  std::unique_ptr<DirectMessage> message_; ///< Null before attach().
+  std::array<Entry, kDirectSlots> entries_;
+  std::uint32_t outstanding_ = 0;        ///< Bit map of slots that are not free.
+  std::vector<std::uint64_t> lent_;      ///< Regions that the peer knows.
+  std::vector<std::uint64_t> to_forget_; ///< Regions to forget, which did not fit into the socket.
+  DirectMessage message_;
 };
 
 } // namespace goss::transports::shm

@@ -42,7 +42,7 @@ Packet readPacket(int socket) {
   packet.bytes = note.bytes;
   const bool whole = got == static_cast<ssize_t>(sizeof note) && !received.cut;
   if (got == 1) {
-    packet.kind = packet.fd.valid() ? Packet::Kind::corrupt : Packet::Kind::bell;
+    packet.kind = packet.fd.valid() ? Packet::Kind::welcome : Packet::Kind::bell;
   } else if (whole && note.kind == kRegion && packet.fd.valid()) {
     packet.kind = Packet::Kind::region;
   } else {

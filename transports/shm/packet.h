@@ -11,11 +11,12 @@ namespace goss::transports::shm {
 
 struct Packet {
   enum class Kind {
-    again,  ///< No packet is there.
-    ended,  ///< The other side has closed.
-    bell,   ///< A wake-up.
-    region, ///< `id`, `bytes`, `fd`: a region that records may name from now on.
-    forget, ///< `id`: a region that records no longer name.
+    again,   ///< No packet is there.
+    ended,   ///< The other side has closed.
+    bell,    ///< A wake-up.
+    welcome, ///< Answer of the called side, with its board in `fd`.
+    region,  ///< `id`, `bytes`, `fd`: a region that records may name from now on.
+    forget,  ///< `id`: a region that records no longer name.
     corrupt,
   };
   Kind kind = Kind::again;

@@ -50,6 +50,12 @@ void Peer::attach(Segment segment, platform::UniqueFd socket) {
   reader_ = RingReader(segment_);
   direct_sender_.attach(segment_, socket_.get());
   direct_receiver_.attach(segment_, processOf(socket_.get()));
+}
+
+void Peer::becomeReady() {
+  if (is_ready_) return;
+  is_ready_ = true;
+  // The other side has mapped the segment, and said at which address.
   segment_.mySide().reads_addresses.store(testCrossMemory(segment_, processOf(socket_.get()), options_.addresses),
                                           std::memory_order_relaxed);
 }
@@ -63,6 +69,9 @@ bool Peer::readPackets() {
       case Packet::Kind::ended:
         return true;
       case Packet::Kind::bell:
+        break;
+      case Packet::Kind::welcome:
+        if (!is_ready_) board_ = std::move(packet.fd);
         break;
       case Packet::Kind::region:
       case Packet::Kind::forget:

@@ -34,7 +34,8 @@ struct PeerOptions {
 /// peer can read are described instead of copied: see direct.h.
 ///
 ///     from        condition                              to
-///     unattached  attach()                               attached (may send)
+///     unattached  attach()                               attached
+///     attached    becomeReady()                          ready (may send)
 ///     any         end of the socket, goodbye was said    leaving: reads on until its ring is empty
 ///     any         end of the socket otherwise            gone
 ///     leaving     ring empty                             gone
@@ -46,9 +47,13 @@ class Peer {
   /// `lending` and `deferred` outlive this object.
   Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& deferred);
 
-  /// Both sides have mapped the segment.
   void attach(Segment segment, platform::UniqueFd socket);
   [[nodiscard]] bool attached() const { return segment_.valid(); }
+  void becomeReady();
+  [[nodiscard]] bool isReady() const { return is_ready_; }
+  /// Whether the called side has sent its welcome, with its board.
+  [[nodiscard]] bool hasWelcome() const { return board_.valid(); }
+  platform::UniqueFd takeBoard() { return std::move(board_); }
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] Segment& segment() { return segment_; }
   [[nodiscard]] Matcher& matcher() { return matcher_; }
@@ -122,7 +127,9 @@ class Peer {
   DirectReceiver direct_receiver_;
   Outbox outbox_;
   bool oversubscribed_ = false; ///< The flag that this side has published.
+  bool is_ready_ = false;
   bool reading_directly_ = false;
+  platform::UniqueFd board_; ///< The other side's board, until somebody takes it.
   LinkEnd end_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -22,15 +21,11 @@ namespace goss::transports::shm {
 
 namespace {
 
-constexpr std::string_view kAddressMagic = "GSM2";
-constexpr const char* kBellSuffix = "-bell";
-constexpr std::string_view kHelloMagic = "GSH9";
+constexpr std::string_view kAddressMagic = "GSM1";
+constexpr std::string_view kHelloMagic = "GSH8";
 constexpr std::size_t kTextLimit = 1024;
-constexpr std::size_t kMaxHelloBytes = 4 + 16 + 4 + 4 + 8 + 4 + kTextLimit;
+constexpr std::size_t kHelloBytes = 4 + 16 + 4 + 4 + 8;
 constexpr int kBacklog = 1024;
-constexpr char kWelcome = 1;
-constexpr char kOtherCall = 2;
-constexpr char kRefusal = 3;
 
 struct UnixName {
   sockaddr_un address{};
@@ -62,9 +57,7 @@ std::string_view asText(const std::array<std::byte, 16>& job) {
 
 } // namespace
 
-std::string ShmAddress::encode() const {
-  return base::WireWriter().raw(kAddressMagic).text(host).text(name).integer(process).integer(board).take();
-}
+std::string ShmAddress::encode() const { return base::WireWriter().raw(kAddressMagic).text(host).text(name).take(); }
 
 std::optional<ShmAddress> ShmAddress::decode(std::string_view bytes) {
   base::WireReader reader(bytes);
@@ -72,31 +65,8 @@ std::optional<ShmAddress> ShmAddress::decode(std::string_view bytes) {
   ShmAddress address;
   address.host = reader.text(kTextLimit);
   address.name = reader.text(kTextLimit);
-  address.process = reader.integer<std::int64_t>();
-  address.board = reader.integer<std::int32_t>();
   if (!reader.complete()) return std::nullopt;
   return address;
-}
-
-Result<platform::UniqueFd> makeBell(const std::string& name) {
-  platform::UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const UnixName at = abstractName(name + kBellSuffix);
-  if (!fd.valid() || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at.address), at.length) != 0)
-    return systemError(-1, "cannot make a socket for wake-ups by processes of this host", errno);
-  return fd;
-}
-
-void ringBell(int bell, const std::string& name) {
-  const UnixName to = abstractName(name + kBellSuffix);
-  const char ring = 1;
-  [[maybe_unused]] const ssize_t rung =
-      ::sendto(bell, &ring, 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&to.address), to.length);
-}
-
-void emptyBell(int bell) {
-  char ring = 0;
-  while (::recv(bell, &ring, 1, MSG_DONTWAIT) >= 0)
-    continue;
 }
 
 Result<platform::UniqueFd> listenAt(const std::string& name) {
@@ -115,80 +85,47 @@ Result<platform::UniqueFd> dial(const std::string& name, int peer) {
   UnixName to = abstractName(name);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.address), to.length) == 0) return fd;
   if (errno == EAGAIN || errno == EINTR) return platform::UniqueFd();
-  if (errno != ECONNREFUSED) return systemError(peer, "cannot call a process of this host", errno);
   return peerLostError(peer, fmt::format("its process does not answer on this host ({})", platform::errnoText(errno)));
 }
 
-Status sendHello(int socket, const TransportContext& context, int peer, const Segment& segment, int board_fd,
-                 std::string_view trouble) {
+Status sendHello(int socket, const TransportContext& context, int peer, const Segment& segment, int board_fd) {
   base::WireWriter writer;
   writer.raw(kHelloMagic).raw(asText(context.job));
   writer.integer(static_cast<std::int32_t>(context.self)).integer(static_cast<std::int32_t>(peer));
-  writer.integer(static_cast<std::uint64_t>(segment.ringBytes())).text(trouble.substr(0, kTextLimit));
-  const std::array fds{board_fd, segment.fd()};
-  const std::string text = writer.take();
-  if (sendWithDescriptors(socket, text, std::span(fds).first(segment.valid() ? 2 : 1))) return Status::ok();
+  const std::string text = writer.integer(static_cast<std::uint64_t>(segment.ringBytes())).take();
+  const std::array fds{segment.fd(), board_fd};
+  if (sendWithDescriptors(socket, text, fds)) return Status::ok();
   return peerLostError(peer, fmt::format("it closed while we met ({})", platform::errnoText(errno)));
 }
 
 HelloResult readHello(int socket, const TransportContext& context, Hello& hello) {
   ucred who{};
   if (!ucredOf(socket, who) || (who.uid != ::geteuid() && who.uid != 0)) return HelloResult::bad;
-  char text[kMaxHelloBytes];
+  char text[kHelloBytes + 1];
   ReceivedPacket received = recvWithDescriptors(socket, text);
   if (received.bytes < 0 && errno == EAGAIN) return HelloResult::again;
-  if (received.bytes <= 0 || received.cut || !received.fds[0].valid()) return HelloResult::bad;
-  hello.board = std::move(received.fds[0]);
-  hello.segment = std::move(received.fds[1]);
-  base::WireReader reader({text, static_cast<std::size_t>(received.bytes)});
+  if (received.bytes != static_cast<ssize_t>(kHelloBytes) || !received.fds[1].valid()) return HelloResult::bad;
+  hello.segment = std::move(received.fds[0]);
+  hello.board = std::move(received.fds[1]);
+  base::WireReader reader({text, kHelloBytes});
   if (reader.raw(kHelloMagic.size()) != kHelloMagic) return HelloResult::bad;
   std::string_view job = reader.raw(context.job.size());
   if (!platform::equalInConstantTime(std::as_bytes(std::span(job)), context.job)) return HelloResult::bad;
   hello.from = reader.integer<std::int32_t>();
   int to = reader.integer<std::int32_t>();
   hello.ring_bytes = reader.integer<std::uint64_t>();
-  hello.trouble = reader.text(kTextLimit);
-  const bool known = hello.from >= 0 && hello.from != context.self && hello.from < context.size && to == context.self;
-  const bool whole = reader.complete() && hello.segment.valid() == (hello.ring_bytes > 0);
-  return known && whole ? HelloResult::good : HelloResult::bad;
+  bool known = hello.from > context.self && hello.from < context.size && to == context.self;
+  return known ? HelloResult::good : HelloResult::bad;
 }
 
-bool sendWelcome(int socket, int board_fd) { return sendWithDescriptors(socket, {&kWelcome, 1}, {&board_fd, 1}); }
-
-void sendOtherCall(int socket) { sendWithDescriptors(socket, {&kOtherCall, 1}, {}); }
-
-void sendRefusal(int socket, std::string_view why) {
-  const std::string text = kRefusal + std::string(why.substr(0, kTextLimit));
-  sendWithDescriptors(socket, text, {});
-}
-
-Answer readAnswer(int socket) {
-  Answer answer;
-  std::array<char, 1 + kTextLimit> text{};
-  ReceivedPacket received = recvWithDescriptors(socket, text);
-  if (received.bytes < 0 && errno == EAGAIN) return answer;
-  const auto bytes = static_cast<std::size_t>(std::max<ssize_t>(received.bytes, 0));
-  answer.kind = Answer::Kind::ended;
-  if (bytes == 1 && text[0] == kWelcome && received.fds[0].valid()) {
-    answer.kind = Answer::Kind::welcome;
-    answer.board = std::move(received.fds[0]);
-  } else if (bytes == 1 && text[0] == kOtherCall) {
-    answer.kind = Answer::Kind::otherCall;
-  } else if (bytes > 1 && text[0] == kRefusal) {
-    answer.kind = Answer::Kind::refused;
-    answer.why.assign(text.data() + 1, bytes - 1);
-  }
-  return answer;
+bool sendWelcome(int socket, int board_fd) {
+  const char welcome = 1;
+  return sendWithDescriptors(socket, {&welcome, 1}, {&board_fd, 1});
 }
 
 int processOf(int socket) {
   ucred who{};
   return ucredOf(socket, who) && who.pid > 0 ? who.pid : -1;
-}
-
-bool hasEnded(int socket) {
-  const int process = processOf(socket);
-  return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
 platform::UniqueFd watchProcess(int socket) {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,17 +27,6 @@ static_assert(sizeof(SegmentControl) <= kControlBytes - Segment::kTrialBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 std::size_t fileBytes(std::size_t ring_bytes) { return kControlBytes + 2 * ring_bytes; }
-/// A memfd lies in a tmpfs of the kernel's own, which is not /dev/shm and has no limit of its own.
-Status shortageError(int peer, std::string_view call, std::size_t bytes, int error_number) {
-  return systemError(peer,
-                     fmt::format("cannot make {} KiB of shared memory for messages to and from rank {}: {} failed; it "
-                                 "takes a file in the tmpfs of memfds (not /dev/shm), so a descriptor (ulimit -n), a "
-                                 "file of that size (ulimit "
-                                 "-f), address space (ulimit -v), and memory of the control group as it is used",
-                                 bytes / 1024, peer, call),
-                     error_number);
-}
-
 std::size_t mappedBytes(std::size_t ring_bytes) { return kControlBytes + 4 * ring_bytes; }
 
 } // namespace
@@ -47,17 +35,16 @@ std::size_t Segment::ringBytesFor(std::size_t wanted_bytes) {
   return std::bit_ceil(std::clamp(wanted_bytes, kMinRingBytes, kMaxRingBytes));
 }
 
-Result<Segment> Segment::create(std::size_t ring_bytes, int peer) {
+Result<Segment> Segment::create(std::size_t ring_bytes) {
   Segment segment;
   segment.ring_bytes_ = ringBytesFor(ring_bytes);
   segment.fd_.reset(::memfd_create("gossamer-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  const std::size_t bytes = fileBytes(segment.ring_bytes_);
-  if (!segment.fd_.valid()) return shortageError(peer, "memfd_create", bytes, errno);
-  if (::ftruncate(segment.fd_.get(), static_cast<off_t>(bytes)) != 0 ||
+  if (!segment.fd_.valid()) return systemError(-1, "cannot make shared memory", errno);
+  if (::ftruncate(segment.fd_.get(), static_cast<off_t>(fileBytes(segment.ring_bytes_))) != 0 ||
       ::fcntl(segment.fd_.get(), F_ADD_SEALS, kSeals) != 0) {
-    return shortageError(peer, "ftruncate", bytes, errno);
+    return systemError(-1, "cannot size shared memory", errno);
   }
-  Status mapped = segment.map(peer);
+  Status mapped = segment.map();
   if (!mapped.isOk()) return mapped;
   return segment;
 }
@@ -76,15 +63,15 @@ Result<Segment> Segment::attach(platform::UniqueFd fd, std::uint64_t ring_bytes,
       static_cast<std::uint64_t>(file.st_size) != fileBytes(segment.ring_bytes_)) {
     return protocolError(peer, "a descriptor that is not a shared ring");
   }
-  Status mapped = segment.map(peer);
+  Status mapped = segment.map();
   if (!mapped.isOk()) return mapped;
   segment.closeFd();
   return segment;
 }
 
-Status Segment::map(int peer) {
+Status Segment::map() {
   void* all = ::mmap(nullptr, mappedBytes(ring_bytes_), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (all == MAP_FAILED) return shortageError(peer, "mmap", mappedBytes(ring_bytes_), errno);
+  if (all == MAP_FAILED) return systemError(-1, "cannot reserve address space for shared memory", errno);
   base_ = static_cast<std::byte*>(all);
   auto place = [&](std::byte* at, std::size_t bytes, std::size_t offset) {
     return ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_.get(), static_cast<off_t>(offset)) !=
@@ -96,7 +83,7 @@ Status Segment::map(int peer) {
     placed = placed && place(ringBase(side), ring_bytes_, offset);
     placed = placed && place(ringBase(side) + ring_bytes_, ring_bytes_, offset);
   }
-  if (!placed) return shortageError(peer, "mmap", mappedBytes(ring_bytes_), errno);
+  if (!placed) return systemError(-1, "cannot map shared memory", errno);
   mySide().segment_at.store(reinterpret_cast<std::uintptr_t>(base_), std::memory_order_release);
   return Status::ok();
 }

@@ -68,8 +68,8 @@ class Segment {
  public:
   /// The power of two from 64 KiB to 1 GiB that holds `wanted_bytes`, or the nearest.
   static std::size_t ringBytesFor(std::size_t wanted_bytes);
-  /// Makes a segment for messages to and from `peer`, as side 0. Errors: resource.
-  static Result<Segment> create(std::size_t ring_bytes, int peer);
+  /// Makes a segment as side 0. Errors: resource.
+  static Result<Segment> create(std::size_t ring_bytes);
   /// Maps what the other side made, as side 1. Errors: resource, or protocol when the descriptor is not a sealed
   /// segment of that size (the peer could truncate an unsealed one, and reading it would then kill this process).
   static Result<Segment> attach(platform::UniqueFd fd, std::uint64_t ring_bytes, int peer);
@@ -98,7 +98,7 @@ class Segment {
   void closeFd() { fd_.reset(); }
 
  private:
-  Status map(int peer);
+  Status map();
   [[nodiscard]] std::byte* ringBase(int side) const;
 
   platform::UniqueFd fd_;

@@ -1,24 +1,55 @@
 #include "transports/shm/shm.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
+#include "base/hex.h"
+#include "gossamer/board.h"
 #include "gossamer/config.h"
 #include "platform/fence.h"
 #include "platform/host.h"
 #include "transports/common/errors.h"
+#include "transports/shm/board_memory.h"
+#include "transports/shm/peer.h"
 
 namespace goss::transports {
 
 namespace {
 
-// Poll tokens: sockets by rank, ends of processes by rank, and those of the connector.
+// Poll tokens: the listener, sockets by rank, ends of processes by rank, and sockets of callers by descriptor.
+constexpr std::uint64_t kListenerToken = ~std::uint64_t{0};
 constexpr std::uint64_t kSocketTokens = 0;
 constexpr std::uint64_t kProcessTokens = std::uint64_t{1} << 32;
+constexpr std::uint64_t kCallerTokens = std::uint64_t{2} << 32;
 // progress() polls the sockets once in so many calls, because that is a system call. After a sleep it polls at once.
 constexpr unsigned kCallsPerSocketPoll = 2048;
 // A call of progress() that reads a long message in place counts as so many, because it takes as long, and the rank
 // must notice when the sender dies meanwhile.
 constexpr unsigned kCallsPerDirectRead = 512;
+// Other processes may connect and send nothing, so that the oldest caller without a hello is dropped when there are too
+// many. That is no rank: a rank sends its hello at once.
+constexpr std::size_t kMaxCallers = 256;
+
+/// Ring size between two ranks. With 2 MiB, twice a core's second-level cache, windows of 4 to 256 KiB are twice as
+/// fast where the ranks share a cache, and up to twice as slow where they do not.
+constexpr std::size_t kRingBytes = 1u << 20;
+/// Ring size where there are more than two ranks: with larger rings, all rings together displace the vectors from the
+/// caches that ranks share: with 4 ranks (twelve rings) an all-to-all of 512 KiB takes 400 us, with rings of 1 MiB 780.
+/// Rings of 256 KiB are too short for most other collectives.
+constexpr std::size_t kRingBytesOfMany = kRingBytes / 2;
+
+std::size_t ringBytes(const TransportContext& context) {
+  if (context.config->shm_ring_bytes > 0) return context.config->shm_ring_bytes;
+  return context.size > 2 ? kRingBytesOfMany : kRingBytes;
+}
+
+Result<std::string> randomName() {
+  std::array<std::byte, 16> bytes{};
+  Status status = platform::fillRandom(bytes);
+  if (!status.isOk()) return status;
+  return "gossamer-" + base::toHex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
 
 shm::PeerOptions optionsOf(const Config& config, bool fences) {
   shm::PeerOptions options;
@@ -33,6 +64,53 @@ shm::PeerOptions optionsOf(const Config& config, bool fences) {
 }
 
 } // namespace
+
+struct ShmTransport::PeerEntry {
+  PeerEntry(int rank, const shm::PeerOptions& options, shm::Lending& lending, Deferred& deferred)
+      : peer(rank, options, lending, deferred) {}
+
+  shm::Peer peer;
+  platform::UniqueFd process; ///< Readable when the peer's process has ended.
+  std::string name;           ///< The name at which the peer listens; set by connect().
+  bool asked = false;         ///< connect() was called.
+  bool lost = false;
+  Status error; ///< Why the link failed.
+
+  [[nodiscard]] bool ready() const { return asked && !lost && peer.isReady(); }
+  [[nodiscard]] bool open() const { return ready() && !peer.end().isLeaving() && !peer.end().isOver(); }
+};
+
+/// The boards of lost peers stay mapped, because this rank may still read their last bytes.
+class ShmTransport::SharedBoard final : public Board {
+ public:
+  SharedBoard(ShmTransport& transport, shm::BoardMemory own)
+      : transport_(transport), own_(std::move(own)), peers_(static_cast<std::size_t>(transport.context_.size)) {}
+
+  [[nodiscard]] std::uint32_t lanes() const override { return shm::BoardMemory::kLanes; }
+  [[nodiscard]] std::size_t laneBytes(std::uint32_t lane) const override { return shm::BoardMemory::laneBytes(lane); }
+  [[nodiscard]] std::byte* mine(std::uint32_t lane) override { return own_.lane(lane); }
+  [[nodiscard]] const std::byte* of(int peer, std::uint32_t lane) const override {
+    const shm::BoardMemory& memory = peers_[static_cast<std::size_t>(peer)];
+    return memory.valid() ? memory.lane(lane) : nullptr;
+  }
+  void wake(std::span<const int> peers) override {
+    for (const int peer : peers)
+      transport_.entry(peer).peer.doorbell().wakeFor(shm::kWakeForData);
+  }
+
+  [[nodiscard]] int fd() const { return own_.fd(); }
+  Status attach(int peer, platform::UniqueFd fd) {
+    Result<shm::BoardMemory> memory = shm::BoardMemory::attach(std::move(fd), peer);
+    if (!memory.isOk()) return memory.status();
+    peers_[static_cast<std::size_t>(peer)] = memory.take();
+    return Status::ok();
+  }
+
+ private:
+  ShmTransport& transport_;
+  shm::BoardMemory own_;
+  std::vector<shm::BoardMemory> peers_; ///< By rank.
+};
 
 ShmTransport::ShmTransport(const TransportContext& context)
     : context_(context),
@@ -49,18 +127,26 @@ void ShmTransport::makeEntries() {
 
 ShmTransport::~ShmTransport() {
   if (platform::processId() != process_) return;
-  for (auto& at : entries_) {
+  for (auto& at : entries_)
     at->peer.leave();
-    if (at->call) at->call->leave(shm::kLeaves);
-  }
 }
 
 Result<std::string> ShmTransport::open() {
   Result<platform::Poller> poller = platform::Poller::create();
   if (!poller.isOk()) return poller.status();
   poller_.emplace(poller.take());
-  connector_.emplace(context_, host_, *poller_, static_cast<shm::Linker&>(*this));
-  return connector_->open();
+  Result<std::string> name = randomName();
+  if (!name.isOk()) return name.status();
+  Result<platform::UniqueFd> listener = shm::listenAt(name.value());
+  if (!listener.isOk()) return listener.status();
+  Result<platform::ListeningSocket> watched =
+      platform::ListeningSocket::create(listener.take(), *poller_, kListenerToken);
+  if (!watched.isOk()) return watched.status();
+  listener_.emplace(watched.take());
+  Result<shm::BoardMemory> board = shm::BoardMemory::create();
+  if (!board.isOk()) return board.status();
+  board_ = std::make_unique<SharedBoard>(*this, board.take());
+  return shm::ShmAddress{host_, name.value()}.encode();
 }
 
 bool ShmTransport::reaches(std::string_view address) const {
@@ -70,49 +156,72 @@ bool ShmTransport::reaches(std::string_view address) const {
 
 Status ShmTransport::connect(int rank, std::string_view address) {
   PeerEntry& to = entry(rank);
-  if (Status learned = connector_->learn(to, address); !learned.isOk()) return learned;
-  if (to.ready()) return Status::ok();
-  to.needed = true;
-  ++unready_;
+  std::optional<shm::ShmAddress> decoded = shm::ShmAddress::decode(address);
+  to.asked = true;
+  if (!decoded || decoded->host != host_) {
+    to.lost = true;
+    return to.error = protocolError(rank, "an address that is not of this host");
+  }
+  if (rank == context_.self) {
+    to.lost = true;
+    return to.error = Status::error(GOSS_ERR_UNSUPPORTED, "shm does not connect a rank to itself; use loopback");
+  }
+  to.name = decoded->name;
+  if (!to.ready()) ++unready_;
   // The higher rank calls, the lower one is called.
   if (rank > context_.self) return Status::ok();
-  Status status = connector_->dial(to);
+  Status status = dial(rank);
   if (!status.isOk()) {
     to.lost = true;
     to.error = status;
-    to.needed = false;
     --unready_;
   }
   return status;
 }
 
-Status ShmTransport::prepare(int rank, std::string_view address) {
-  entry(rank).on_use = true;
-  return connector_->learn(entry(rank), address);
+Status ShmTransport::dial(int rank) {
+  PeerEntry& to = entry(rank);
+  Result<platform::UniqueFd> socket = shm::dial(to.name, rank);
+  if (!socket.isOk()) return socket.status();
+  if (!socket.value().valid()) return Status::ok(); // The listener is busy; retryDials() calls again.
+  Result<shm::Segment> segment = shm::Segment::create(ringBytes(context_));
+  if (!segment.isOk()) return segment.status();
+  Status sent = shm::sendHello(socket.value().get(), context_, rank, segment.value(), board_->fd());
+  if (!sent.isOk()) return sent;
+  segment.value().closeFd();
+  return attach(rank, segment.take(), socket.take());
 }
 
-void ShmTransport::adopt(PeerEntry& to, shm::Segment segment, platform::UniqueFd socket) {
-  if (to.over() || to.peer.attached()) return;
-  if (std::exchange(to.needed, false)) --unready_;
-  if (!std::exchange(to.active, true)) active_.push_back(&to);
+bool ShmTransport::retryDials() {
+  bool any = false;
+  for (int rank = 0; rank < context_.self; ++rank) {
+    PeerEntry& to = entry(rank);
+    if (!to.asked || to.lost || to.peer.attached()) continue;
+    Status status = dial(rank);
+    if (!status.isOk()) {
+      to.peer.breakOff(status);
+      losePeer(rank);
+    }
+    any |= to.lost || to.peer.attached();
+  }
+  return any;
+}
+
+Status ShmTransport::attach(int rank, shm::Segment segment, platform::UniqueFd socket) {
+  PeerEntry& to = entry(rank);
   to.process = shm::watchProcess(socket.get());
-  const int fd = socket.get();
-  const auto number = static_cast<std::uint64_t>(to.rank);
+  int fd = socket.get();
   to.peer.attach(std::move(segment), std::move(socket));
-  loans_.attach(to.rank, to.peer.segment().mySide(), to.peer.segment().theirSide());
-  Status added = poller_->add(fd, true, false, kSocketTokens + number);
-  if (added.isOk() && to.process.valid()) added = poller_->add(to.process.get(), true, false, kProcessTokens + number);
-  if (!added.isOk()) return breakOff(to, added, false);
-  while (SendOperation* operation = to.kept.popFront())
-    if (to.peer.send(*operation)) deferred_.add(*operation, Status::ok());
+  loans_.attach(rank, to.peer.segment().mySide(), to.peer.segment().theirSide());
+  Status added = poller_->add(fd, true, false, kSocketTokens + static_cast<std::uint64_t>(rank));
+  if (!added.isOk() || !to.process.valid()) return added;
+  return poller_->add(to.process.get(), true, false, kProcessTokens + static_cast<std::uint64_t>(rank));
 }
 
 LinkState ShmTransport::link(int rank) const {
   const PeerEntry* at = find(rank);
   if (at != nullptr && at->lost) return LinkState::failed;
-  if (at != nullptr && at->ready()) return LinkState::ready;
-  const bool idle = at != nullptr && at->on_use && !at->needed && !at->peer.attached();
-  return idle ? LinkState::idle : LinkState::connecting;
+  return at != nullptr && at->ready() ? LinkState::ready : LinkState::connecting;
 }
 
 Status ShmTransport::linkError(int rank) const {
@@ -124,12 +233,6 @@ bool ShmTransport::send(SendOperation& operation) {
   PeerEntry& to = entry(operation.peer);
   if (to.open()) return to.peer.send(operation);
   operation.hook = {};
-  if (to.on_use && !to.over() && !to.peer.attached()) { // Until its link is made.
-    to.kept.pushBack(operation);
-    if (!std::exchange(to.needed, true)) ++unready_;
-    connector_->enqueue(to);
-    return false;
-  }
   if (to.lost) {
     deferred_.add(operation, to.error);
   } else if (to.peer.end().isOver()) {
@@ -167,9 +270,7 @@ TryResult ShmTransport::tryRecv(int peer, Tag tag, const Envelope& envelope, std
 
 void ShmTransport::cancel(SendOperation& operation) {
   deferred_.cancel(operation);
-  PeerEntry& to = entry(operation.peer);
-  if (to.kept.contains(operation)) return to.kept.remove(operation);
-  to.peer.cancel(operation);
+  entry(operation.peer).peer.cancel(operation);
 }
 
 void ShmTransport::cancel(RecvOperation& operation) {
@@ -180,13 +281,14 @@ void ShmTransport::cancel(RecvOperation& operation) {
 bool ShmTransport::progress() {
   bool any = !deferred_.empty() && deferred_.drain();
   if (poll_sockets_ || unready_ > 0 || ++calls_ >= kCallsPerSocketPoll) any |= checkSockets();
-  for (std::size_t i = 0; i < active_.size(); ++i) { // Callbacks may add to it.
-    PeerEntry& at = *active_[i];
-    if (at.peer.isQuiet()) continue;
-    any |= at.peer.progress();
-    if (at.peer.isReadingDirectly()) calls_ += kCallsPerDirectRead;
-    if (at.peer.end().isOver() && !at.lost) {
-      losePeer(at);
+  for (auto& at : entries_) {
+    shm::Peer& peer = at->peer;
+    if (unready_ == 0 && peer.isQuiet()) continue;
+    any |= peer.progress();
+    if (peer.isReadingDirectly()) calls_ += kCallsPerDirectRead;
+    if (unready_ > 0) handleWelcome(static_cast<int>(&at - entries_.data())); // progress() may have read the socket.
+    if (peer.end().isOver() && !at->lost) {
+      losePeer(static_cast<int>(&at - entries_.data()));
       any = true;
     }
   }
@@ -196,80 +298,121 @@ bool ShmTransport::progress() {
 bool ShmTransport::checkSockets() {
   poll_sockets_ = false;
   calls_ = 0;
-  if (!connector_) return false;
-  connector_->tick();
-  bool any = connector_->dialAll();
+  if (!poller_) return false;
+  if (listener_) listener_->tick();
+  bool any = unready_ > 0 && retryDials();
   for (const platform::PollEvent& event : poller_->wait(0)) {
-    handle(event.token);
+    auto low = static_cast<int>(event.token & 0xffffffffu);
+    if (event.token == kListenerToken) {
+      acceptCallers();
+    } else if (event.token >= kCallerTokens) {
+      readCallerHello(low);
+    } else if (event.token >= kProcessTokens) {
+      poller_->remove(entry(low).process.get());
+      entry(low).peer.socketEnded();
+    } else {
+      readSocket(low);
+    }
     any = true;
   }
   return any;
 }
 
-void ShmTransport::handle(std::uint64_t token) {
-  if (token >= shm::Connector::kTokens) return connector_->handle(token);
-  const auto rank = static_cast<int>(token & 0xffffffffu);
-  if (token < kProcessTokens) return readSocket(rank);
-  poller_->remove(entry(rank).process.get());
-  entry(rank).peer.socketEnded();
+void ShmTransport::acceptCallers() {
+  for (;;) {
+    Result<platform::Accepted> accepted = listener_->accept();
+    if (!accepted.isOk()) continue; // No descriptor is left for this caller.
+    platform::UniqueFd fd = std::move(accepted.value().fd);
+    if (!fd.valid()) return;
+    if (callers_.size() == kMaxCallers) {
+      poller_->remove(callers_.front().get());
+      callers_.erase(callers_.begin());
+    }
+    int number = fd.get();
+    callers_.push_back(std::move(fd));
+    bool waits = readCallerHello(number) &&
+                 poller_->add(number, true, false, kCallerTokens + static_cast<std::uint64_t>(number)).isOk();
+    if (!waits) std::erase_if(callers_, [&](const platform::UniqueFd& caller) { return caller.get() == number; });
+  }
+}
+
+// Reads the hello of an accepted socket. Returns whether the socket waits for more of it.
+bool ShmTransport::readCallerHello(int fd) {
+  auto at = std::find_if(callers_.begin(), callers_.end(), [&](const auto& caller) { return caller.get() == fd; });
+  if (at == callers_.end()) return false;
+  shm::Hello hello;
+  shm::HelloResult result = shm::readHello(fd, context_, hello);
+  if (result == shm::HelloResult::again) return true;
+  poller_->remove(fd);
+  platform::UniqueFd socket = std::move(*at);
+  callers_.erase(at);
+  if (result == shm::HelloResult::bad) return false;
+  PeerEntry& from = entry(hello.from);
+  if (from.lost || from.peer.attached()) return false; // The rank called before; a second link would reorder messages.
+  Result<shm::Segment> segment = shm::Segment::attach(std::move(hello.segment), hello.ring_bytes, hello.from);
+  if (!segment.isOk() || !board_->attach(hello.from, std::move(hello.board)).isOk()) return false;
+  if (!shm::sendWelcome(socket.get(), board_->fd())) return false;
+  Status attached = attach(hello.from, segment.take(), std::move(socket));
+  if (!attached.isOk()) from.peer.breakOff(attached);
+  from.peer.becomeReady();
+  if (from.asked) --unready_;
+  return false;
 }
 
 void ShmTransport::readSocket(int rank) {
   PeerEntry& from = entry(rank);
-  if (!from.peer.attached() || !from.peer.readPackets()) return;
+  if (!from.peer.attached()) return;
+  const bool ended = from.peer.readPackets();
+  handleWelcome(rank);
+  if (!ended || !from.peer.attached()) return;
   poller_->remove(from.peer.socket());
   from.peer.socketEnded();
 }
 
-void ShmTransport::breakOff(PeerEntry& to, const Status& why, bool absent) {
-  if (to.over()) return;
-  to.absent = absent;
-  to.peer.breakOff(why);
-  poll_sockets_ = true; // Do not sleep before.
-  if (!std::exchange(to.active, true)) active_.push_back(&to);
+// Handles the called rank's welcome, if it has come.
+void ShmTransport::handleWelcome(int rank) {
+  PeerEntry& from = entry(rank);
+  if (!from.peer.hasWelcome() || from.peer.isReady() || from.peer.end().isOver()) return;
+  if (Status status = board_->attach(rank, from.peer.takeBoard()); !status.isOk()) return from.peer.breakOff(status);
+  from.peer.becomeReady();
+  if (from.asked) --unready_;
 }
 
-void ShmTransport::losePeer(PeerEntry& lost) {
-  if (std::exchange(lost.needed, false)) --unready_;
-  lost.lost = true;
-  lost.error = lost.peer.end().reason();
-  const PeerLoss how = lost.absent ? PeerLoss::absent : lost.peer.end().loss(lost.process.get());
-  if (lost.process.valid()) poller_->remove(lost.process.get());
-  lost.process.reset();
-  if (lost.call) {
-    lost.call->leave(shm::kGivesUp);
-    connector_->drop(lost);
-  }
-  while (SendOperation* operation = lost.kept.popFront())
-    deferred_.add(*operation, lost.error);
-  loans_.forget(lost.rank);
-  lost.peer.fail();
-  context_.listener->onPeerLost(lost.rank, lost.error, how);
+void ShmTransport::losePeer(int rank) {
+  PeerEntry& from = entry(rank);
+  if (from.asked && !from.ready()) --unready_;
+  from.lost = true;
+  from.error = from.peer.end().reason();
+  const PeerLoss how = from.peer.end().loss(from.process.get());
+  if (from.process.valid()) poller_->remove(from.process.get());
+  from.process.reset();
+  loans_.forget(rank);
+  from.peer.fail();
+  context_.listener->onPeerLost(rank, from.error, how);
 }
 
 bool ShmTransport::prepareToSleep() {
   bool sleeps = deferred_.empty() && !poll_sockets_;
-  if (connector_) connector_->boards().announceSleep();
-  for (PeerEntry* at : active_)
+  for (auto& at : entries_)
     at->peer.announceSleep();
   // After this fence this rank sees what peers wrote before it, and peers that write later see that this rank sleeps.
   if (fences_ && !platform::fenceAll()) sleeps = false;
-  for (PeerEntry* at : active_)
+  for (auto& at : entries_)
     sleeps = sleeps && !at->peer.hasWork();
-  if (!sleeps) announceWaking();
+  if (!sleeps) {
+    for (auto& at : entries_)
+      at->peer.doorbell().sleepEnded();
+  }
   return sleeps;
 }
 
-void ShmTransport::announceWaking() {
-  if (connector_) connector_->boards().sleepEnded();
-  for (PeerEntry* at : active_)
-    at->peer.doorbell().sleepEnded();
-}
-
 void ShmTransport::sleepEnded() {
-  announceWaking();
+  for (auto& at : entries_)
+    at->peer.doorbell().sleepEnded();
   poll_sockets_ = true;
 }
+
+Board* ShmTransport::board() { return board_.get(); }
 
 void ShmTransport::add(const MemoryRegion& region) { lending_.add(region); }
 
@@ -280,7 +423,7 @@ Status ShmTransport::remove(const std::byte* data) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          "a message out of this memory is not complete; wait for its request before you free it");
   }
-  for (PeerEntry* at : active_)
+  for (auto& at : entries_)
     at->peer.forget(region->id);
   lending_.remove(*region);
   return Status::ok();
@@ -291,7 +434,7 @@ void ShmTransport::discard(Tag mask, Tag value) {
     at->peer.matcher().discard(mask, value);
 }
 
-void ShmTransport::abandon(int peer, const Status& why) { breakOff(entry(peer), why, false); }
+void ShmTransport::abandon(int peer, const Status& why) { entry(peer).peer.breakOff(why); }
 
 bool ShmTransport::peek(int rank, Tag mask, Tag value, Arrived& found) const {
   const PeerEntry* at = find(rank);

@@ -42,13 +42,11 @@ class FakeBoard final : public Board {
   [[nodiscard]] std::uint32_t lanes() const override { return kLanes; }
   [[nodiscard]] std::size_t laneBytes(std::uint32_t /*lane*/) const override { return memory_.laneBytes(); }
   [[nodiscard]] std::byte* mine(std::uint32_t lane) override { return memory_.at(rank_, lane); }
-  [[nodiscard]] bool reaches(int peer) const override { return peer < kRanks; }
-  [[nodiscard]] const std::byte* of(int peer, std::uint32_t lane) override {
-    return hidden.contains(peer) ? nullptr : memory_.at(peer, lane);
+  [[nodiscard]] const std::byte* of(int peer, std::uint32_t lane) const override {
+    return peer < kRanks ? memory_.at(peer, lane) : nullptr;
   }
   void wake(std::span<const int> peers) override { woken.insert(woken.end(), peers.begin(), peers.end()); }
   std::vector<int> woken;
-  std::set<int> hidden; ///< Peers whose boards this rank does not map yet.
 
  private:
   Memory& memory_;

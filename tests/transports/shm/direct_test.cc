@@ -302,7 +302,7 @@ TEST_F(ShmDirect, AddressesThatCannotBeReadFailTheLinkAndNothingElse) {
 }
 
 TEST(DirectSender, OnlyMessagesThatAreStoredGoWhereThePeerReadsNoOthers) {
-  const shm::Segment mine = shm::Segment::create(64 * 1024, 1).take();
+  const shm::Segment mine = shm::Segment::create(64 * 1024).take();
   const shm::Segment theirs = shm::Segment::attach(platform::UniqueFd(::dup(mine.fd())), mine.ringBytes(), 1).take();
   Deferred deferred;
   Matcher matcher(1, deferred);

@@ -88,7 +88,7 @@ class ShmHostile : public ::testing::Test {
       left -= writer.writePiece(shm::RecordKind::more, {number, bytes.size(), {}}, from, left);
   }
   void meet() {
-    segment_ = shm::Segment::create(64 * 1024, 1).take();
+    segment_ = shm::Segment::create(64 * 1024).take();
     socket_ = call();
     ASSERT_TRUE(shm::sendHello(socket_.get(), attacker(), 0, segment_, board_.fd()).isOk());
     drive(10);
@@ -116,7 +116,7 @@ class ShmHostile : public ::testing::Test {
   std::unique_ptr<ShmTransport> victim_;
   std::string address_;
   shm::Segment segment_;
-  shm::BoardMemory board_ = shm::BoardMemory::create("attacker").take();
+  shm::BoardMemory board_ = shm::BoardMemory::create().take();
   platform::UniqueFd socket_;
 };
 
@@ -339,7 +339,7 @@ TEST_F(ShmHostile, ForeignCallersAreTurnedAwayAndTheRealOneIsHeard) {
   platform::UniqueFd stranger = call();
   TransportContext wrong = attacker();
   wrong.job.fill(std::byte{8});
-  shm::Segment segment = shm::Segment::create(64 * 1024, 1).take();
+  shm::Segment segment = shm::Segment::create(64 * 1024).take();
   ASSERT_TRUE(shm::sendHello(stranger.get(), wrong, 0, segment, board_.fd()).isOk());
   platform::UniqueFd impostor = call();
   wrong = attacker();
@@ -402,7 +402,7 @@ TEST_F(ShmHostile, AnUnsealedSegmentIsRefused) {
 TEST_F(ShmHostile, ASecondCallOfTheSameRankChangesNothing) {
   meet();
   platform::UniqueFd again = call();
-  shm::Segment segment = shm::Segment::create(64 * 1024, 1).take();
+  shm::Segment segment = shm::Segment::create(64 * 1024).take();
   ASSERT_TRUE(shm::sendHello(again.get(), attacker(), 0, segment, board_.fd()).isOk());
   drive(3000);
   EXPECT_EQ(victim_->link(1), LinkState::ready);
@@ -441,7 +441,7 @@ TEST_F(ShmHostile, AddressesThatAreNoneAreRefused) {
 }
 
 TEST(ShmRing, KeepsBytesAndOrderThroughManyTurns) {
-  shm::Segment mine = shm::Segment::create(64 * 1024, 1).take();
+  shm::Segment mine = shm::Segment::create(64 * 1024).take();
   shm::Segment theirs = shm::Segment::attach(platform::UniqueFd(::dup(mine.fd())), mine.ringBytes(), 1).take();
   shm::RingWriter writer(mine);
   shm::RingReader reader(theirs);
@@ -480,7 +480,7 @@ TEST(ShmRing, KeepsBytesAndOrderThroughManyTurns) {
 
 // Messages that repeat the one before, at all positions within a line, between others that begin lines of their own.
 TEST(ShmRing, KeepsShortMessagesThatShareLines) {
-  shm::Segment mine = shm::Segment::create(64 * 1024, 1).take();
+  shm::Segment mine = shm::Segment::create(64 * 1024).take();
   shm::Segment theirs = shm::Segment::attach(platform::UniqueFd(::dup(mine.fd())), mine.ringBytes(), 1).take();
   shm::RingWriter writer(mine);
   shm::RingReader reader(theirs);
