@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "capi/structs.h"
+#include "communicator/call_guard.h"
 #include "communicator/wait.h"
 #include "world/world.h"
 
@@ -83,11 +85,16 @@ Group& Group::ofThisThread() {
 Status Group::end() {
   if (depth_ == 0) return invalid("goss_group_end: no group is open in this thread; call goss_group_begin first");
   if (--depth_ > 0) return Status::ok();
+  Status first;
   for (const Member& call : std::exchange(ordered_, {})) {
     if (call.lifetime->isInherited()) continue;
-    call.lifetime->whileItLasts([&] { call.operation->streamOrdered()->enqueueGates(); });
+    std::optional<CallGuard> guard;
+    if (call.lifetime->whileItLasts([&] { guard.emplace(Communicator::of(*call.operation)); })) {
+      call.operation->streamOrdered()->enqueueGates(); // It may block, and then goss_comm_destroy must not wait for it.
+    } else if (first.isOk()) {
+      first = destroyedMeanwhile();
+    }
   }
-  Status first;
   const std::vector<Member> started = std::exchange(started_, {});
   for (auto at = started.begin(); at != started.end();) {
     const std::shared_ptr<Lifetime>& lifetime = at->lifetime;
@@ -102,9 +109,9 @@ Status Group::end() {
 }
 
 Status Group::checkMayEnd(const char* function, const Operation& operation) const {
-  const auto call = std::find_if(ordered_.begin(), ordered_.end(),
-                                 [&](const Member& member) { return member.operation == &operation; });
-  if (call == ordered_.end() || call->lifetime != Communicator::of(operation).lifetime()) return Status::ok();
+  const std::shared_ptr<Lifetime>& lifetime = Communicator::of(operation).lifetime();
+  const auto is_it = [&](const Member& one) { return one.operation == &operation && one.lifetime == lifetime; };
+  if (std::none_of(ordered_.begin(), ordered_.end(), is_it)) return Status::ok();
   return invalid(
       fmt::format("{}: the call in a stream belongs to the group that this thread has open; call "
                   "goss_group_end first",

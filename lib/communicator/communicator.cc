@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "communicator/wait.h"
 #include "planner/observed_links.h"
 #include "world/world.h"
 
@@ -70,9 +71,7 @@ Communicator::~Communicator() {
   auto lock = engine().enter();
   ClosedCommunicator closed;
   if (!operations_.asyncError().isOk()) closed.failure = propagator_.abortMessage();
-  propagator_.fail(Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
-                                 ErrorScope::communicator),
-                   Origin::destroyed);
+  propagator_.fail(destroyedMeanwhile(), Origin::destroyed);
   world_->devices().releaseOnLoop(context_);
   operations_.blockedCalls().close(lock);
   lock.unlock();

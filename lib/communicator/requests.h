@@ -46,8 +46,8 @@ class Requests {
   /// finish() for each, which are of this communicator or null. Afterwards all but the persistent ones are null.
   /// Returns the first error in their order.
   Status finishAll(std::span<Operation*> operations);
-  /// Enqueues the gates of calls in open groups. For the communicator's destructor: the ends of the groups no longer
-  /// do.
+  /// Enqueues the gates of calls in open groups. For the communicator's destructor, when no other thread
+  /// uses it.
   void enqueueRest();
   [[nodiscard]] OperationTable& operations() { return operations_; }
 

@@ -28,6 +28,7 @@ std::uint64_t Timetable::periodAt(double lr) const {
   if (step_ < timing_.warmup) {
     return timing_.first_period > 0 ? timing_.first_period : timing_.period;
   }
+  if (lr == 0) return timing_.period;
   const double ratio = timing_.growth / lr;
   return std::max(timing_.period, static_cast<std::uint64_t>(std::min(kMaxSteps, std::floor(ratio * ratio))));
 }

@@ -86,7 +86,9 @@ void Report::LineFile::append(const std::string& line) {
 }
 
 Report::Report(bool is_active, const std::string& log_path, const std::string& csv_path)
-    : is_active_(is_active), log_(is_active ? log_path : "", kLogBegins), csv_(is_active ? csv_path : "", kCsvHeader) {
+    : is_active_(is_active),
+      log_(is_active ? log_path : "", kLogBegins),
+      csv_(is_active ? csv_path : "", fmt::format("{}\n", kCsvHeader)) {
   if (!is_active || csv_path.empty()) return;
   const std::string first = firstLine(csv_path);
   if (first.empty()) {

@@ -20,6 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 TEST(Destroy, FreesWhatIsPending) {
@@ -292,11 +293,11 @@ TEST(Destroy, JustAsTheFirstCallOfAnotherThreadCompletes) {
         std::thread blocked([&] {
           thread = ::gettid();
           const goss_status status = reduce(nullptr);
-          EXPECT_TRUE(status == GOSS_SUCCESS || status == GOSS_ERR_ABORTED) << status;
+          EXPECT_THAT(status, AnyOf(GOSS_SUCCESS, GOSS_ERR_ABORTED, GOSS_ERR_TIMEOUT));
         });
         waitUntilAsleep(thread);
         waiting = round;
-        std::this_thread::sleep_for(std::chrono::microseconds(10 * round));
+        std::this_thread::sleep_for(std::chrono::microseconds(60 * round));
         EXPECT_OK(goss_comm_destroy(brief));
         blocked.join();
       } else {

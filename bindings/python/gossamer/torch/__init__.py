@@ -51,11 +51,13 @@ def _create(options: Any, pg_options: Any = None) -> Collectives:
 
 
 def _inherited() -> Dict[str, Any]:
-    """Settings of the default group: torch gives no options for groups that it makes by itself, as those of a device mesh."""
+    """How the default group connects: torch gives no options for groups that it makes by itself, as those of a device mesh.
+    Such a group has a timeout of its own, and compresses nothing."""
     if not dist.is_initialized():
         return {}
+    own = ("timeout", "bootstrap_timeout", "codec", "algorithm")
     try:
-        return group_of().settings
+        return {name: value for name, value in group_of().settings.items() if name not in own}
     except InvalidArgument:  # the default group is of another backend
         return {}
 

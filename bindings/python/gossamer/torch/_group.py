@@ -240,11 +240,17 @@ class Collectives:
     def _end_coalescing(self, device: Any = None) -> GroupWork:  # pylint: disable=unused-argument
         """One work for all that this thread has started since _start_coalescing()."""
         started, receives = self._coalesced.pending, self._coalesced.receives
+        if receives is None:
+            raise InvalidArgument("gossamer: an error has ended this batch; begin another one")
         self._coalesced.receives = None
+        done = 0
         try:
             for work, arguments in receives:
                 work.pending = self.recv(*arguments).pending
+                done += 1
         finally:
+            for work, _ in receives[done:]:
+                self._completer.forget(work)
             self._coalesced.pending = None
         requests = [request for pending in started for request in pending.requests]
         in_streams = [pending for pending in started if isinstance(pending, StreamPending)]
