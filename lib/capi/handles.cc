@@ -92,7 +92,7 @@ Status Group::end() {
     if (call.lifetime->whileItLasts([&] { guard.emplace(Communicator::of(*call.operation)); })) {
       call.operation->streamOrdered()->enqueueGates(); // It may block, and then goss_comm_destroy must not wait for it.
     } else if (first.isOk()) {
-      first = destroyedMeanwhile();
+      first = Lifetime::endedError();
     }
   }
   const std::vector<Member> started = std::exchange(started_, {});

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "communicator/wait.h"
 #include "planner/observed_links.h"
 #include "world/world.h"
 
@@ -71,7 +70,7 @@ Communicator::~Communicator() {
   auto lock = engine().enter();
   ClosedCommunicator closed;
   if (!operations_.asyncError().isOk()) closed.failure = propagator_.abortMessage();
-  propagator_.fail(destroyedMeanwhile(), Origin::destroyed);
+  propagator_.fail(Lifetime::endedError(), Origin::destroyed);
   world_->devices().releaseOnLoop(context_);
   operations_.blockedCalls().close(lock);
   lock.unlock();

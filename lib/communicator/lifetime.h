@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "gossamer/status.h"
 #include "platform/fork.h"
 
 namespace goss {
@@ -26,6 +27,12 @@ class Lifetime {
     const std::lock_guard lock(mutex_);
     if (!ended_) visit();
     return !ended_;
+  }
+
+  /// The error of operations whose communicator was destroyed, by this or another thread.
+  static Status endedError() {
+    return Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
+                         ErrorScope::communicator);
   }
 
  private:

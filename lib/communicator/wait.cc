@@ -120,17 +120,12 @@ Status waitAll(std::span<Operation*> operations) {
   return alike ? Communicator::of(*some).requests().finishAll(operations) : waitForSeveral(operations);
 }
 
-Status destroyedMeanwhile() {
-  return Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
-                       ErrorScope::communicator);
-}
-
 Status waitAllOfOne(Lifetime& lifetime, std::span<Operation*> operations) {
   std::optional<CallGuard> guard;
   const bool lasts = lifetime.whileItLasts([&] { guard.emplace(Communicator::of(*operations.front())); });
   if (lasts) return waitAll(operations);
   std::fill(operations.begin(), operations.end(), nullptr);
-  return destroyedMeanwhile();
+  return Lifetime::endedError();
 }
 
 Status waitAny(std::span<Operation*> operations, std::size_t& index, goss_message* message) {

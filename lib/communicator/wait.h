@@ -12,8 +12,6 @@ namespace goss {
 /// Requests::finish() for each; null ones are skipped. Afterwards all but the persistent ones are null. Returns the
 /// first error in their order.
 Status waitAll(std::span<Operation*> operations);
-/// The error of operations whose communicator was destroyed, by this or another thread.
-Status destroyedMeanwhile();
 /// waitAll() for operations of one communicator, which another thread may have destroyed since they were started: then
 /// all of them are null afterwards, and the error is aborted. `lifetime` is the communicator's; `operations` is not
 /// empty, and none of them is null.

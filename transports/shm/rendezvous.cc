@@ -51,6 +51,12 @@ bool ucredOf(int socket, ucred& who) {
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0;
 }
 
+/// Whether the process at the other end belongs to this user, or to root.
+bool isOwn(int socket) {
+  ucred who{};
+  return ucredOf(socket, who) && (who.uid == ::geteuid() || who.uid == 0);
+}
+
 std::string_view asText(const std::array<std::byte, 16>& job) {
   return {reinterpret_cast<const char*>(job.data()), job.size()};
 }
@@ -83,7 +89,11 @@ Result<platform::UniqueFd> dial(const std::string& name, int peer) {
   platform::UniqueFd fd = makeSocket();
   if (!fd.valid()) return systemError(peer, "cannot make a socket", errno);
   UnixName to = abstractName(name);
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.address), to.length) == 0) return fd;
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.address), to.length) == 0) {
+    // Any user of the host may listen at the name of a process that has ended.
+    if (isOwn(fd.get())) return fd;
+    return peerLostError(peer, "a process of another user answers in its place");
+  }
   if (errno == EAGAIN || errno == EINTR) return platform::UniqueFd();
   return peerLostError(peer, fmt::format("its process does not answer on this host ({})", platform::errnoText(errno)));
 }
@@ -99,8 +109,7 @@ Status sendHello(int socket, const TransportContext& context, int peer, const Se
 }
 
 HelloResult readHello(int socket, const TransportContext& context, Hello& hello) {
-  ucred who{};
-  if (!ucredOf(socket, who) || (who.uid != ::geteuid() && who.uid != 0)) return HelloResult::bad;
+  if (!isOwn(socket)) return HelloResult::bad;
   char text[kHelloBytes + 1];
   ReceivedPacket received = recvWithDescriptors(socket, text);
   if (received.bytes < 0 && errno == EAGAIN) return HelloResult::again;

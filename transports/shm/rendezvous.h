@@ -36,7 +36,8 @@ struct ShmAddress {
 /// Listens at a new name. Errors: resource.
 Result<platform::UniqueFd> listenAt(const std::string& name);
 
-/// Connects. Returns an invalid socket when the listener is busy and the call should be repeated. Errors: peerLost.
+/// Connects. Returns an invalid socket when the listener is busy and the call should be repeated. Errors: peerLost,
+/// also when the listener belongs to another user.
 Result<platform::UniqueFd> dial(const std::string& name, int peer);
 
 /// Sends the hello of `context.self` with the descriptors of the segment and of its own board. Errors: peerLost.
