@@ -199,10 +199,11 @@ Result<MemoryHandle> CudaDevice::exportMemory(const void* base) {
   MemoryHandle exported{};
   CUipcMemHandle handle{};
   static_assert(sizeof handle == sizeof exported);
-  if (context_.driver().ipcGetMemHandle == nullptr || context_.driver().ipcCloseMemHandle == nullptr)
+  const Driver& driver = context_.driver();
+  if (driver.ipcGetMemHandle == nullptr || driver.ipcOpenMemHandle == nullptr || driver.ipcCloseMemHandle == nullptr)
     return ofSharing(context_, CUDA_ERROR_NOT_SUPPORTED, "cuIpcGetMemHandle");
   const InContext inside(context_);
-  const CUresult error = context_.driver().ipcGetMemHandle(&handle, reinterpret_cast<CUdeviceptr>(base));
+  const CUresult error = driver.ipcGetMemHandle(&handle, reinterpret_cast<CUdeviceptr>(base));
   if (error != CUDA_SUCCESS) return ofSharing(context_, error, "cuIpcGetMemHandle");
   std::memcpy(exported.data(), &handle, sizeof handle);
   return exported;

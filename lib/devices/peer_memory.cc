@@ -13,6 +13,7 @@ PeerMemory::~PeerMemory() {
 }
 
 Result<PeerMemory::Block> PeerMemory::map(const PeerAllocation& allocation) {
+  sweep();
   const auto key = std::pair(allocation.rank, allocation.id);
   if (const auto found = mapped_.find(key); found != mapped_.end()) {
     found->second.used = ++clock_;

@@ -32,8 +32,7 @@ struct RunContext;
 /// engine polls it. Other ranks do not know which of this rank's buffers lie on a device, so a rank with device buffers
 /// takes part too: it copies them to pinned memory and uses the board from there.
 ///
-/// If the ranks are threads of one process, and the buffers of all lie on one GPU, the schedule may run on that GPU
-/// (shared_call.h).
+/// If the ranks share a host, and the buffers of all lie on one GPU, the schedule may run on that GPU (shared_call.h).
 ///
 /// Pipelining: the plan cuts the buffers into fragments that run the same schedule. At most `window` fragments are in
 /// flight, each with scratch of its own.

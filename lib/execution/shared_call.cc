@@ -23,8 +23,9 @@ constexpr std::uint64_t kMinBytes = 256 << 10;
 
 /// As waitForCopy(): peers' devices need milliseconds.
 constexpr std::chrono::milliseconds kLongestRead(10000);
-/// A process that is stopped gives nothing back, and who waits for it misses a deadline. Memory that another process
-/// has mapped stays, and so what its device reads later is harmless: Lending::tryGiveBack() tells it.
+/// A process that is stopped gives nothing back, and a rank that waited for it would miss its deadline. The process
+/// learns from Lending::tryGiveBack() that what it read does not count. If the owner has freed the memory meanwhile,
+/// the reader's device may fail.
 constexpr std::chrono::milliseconds kLongestReadElsewhere(100);
 
 /// Every rank sends its offer to every other.

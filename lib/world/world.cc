@@ -473,7 +473,6 @@ bool World::afterProgressOnLoop() {
     lost_.pop_front();
     // Links between hosts are made at the start, so that the ranks of other hosts notice this themselves.
     const bool is_here = isHere(loss.peer);
-    devices_->forgetOnLoop(loss.peer);
     if (is_here) control_->noteLossOnLoop(loss.peer, loss.how);
     if (loss.how == PeerLoss::absent && told_ended_.contains(loss.peer)) loss.how = PeerLoss::ended;
     if (loss.how == PeerLoss::absent) absent_.emplace(loss.peer, loss.status);
@@ -483,6 +482,7 @@ bool World::afterProgressOnLoop() {
       const bool fails = loss.how == PeerLoss::ended || loss.how == PeerLoss::silent;
       if (rank >= 0) communicator.events->handlePeerLost(rank, loss.status, !fails);
     }
+    devices_->forgetOnLoop(loss.peer); // Last: failed calls no longer hold the rank's memory, and unmapping may block.
     did = true;
   }
   return did;

@@ -281,7 +281,7 @@ TEST_F(ProcessRank, RanksThatCallSomethingElseAreNamed) {
   void* memory = device_.memory(kLongBytes);
   const goss_op op = rank_ == 0 ? GOSS_SUM : GOSS_MAX;
   EXPECT_EQ(goss_all_reduce(comm_, memory, memory, kLong, GOSS_FLOAT32, op, nullptr, nullptr), GOSS_ERR_MISMATCH);
-  failureOf(comm_);
+  EXPECT_THAT(failureOf(comm_).second, ::testing::HasSubstr("all_reduce(max)"));
 }
 
 /// Rank 0's call ends at its deadline while rank 1's slow device is about to read rank 0's buffer, which is freed then.
