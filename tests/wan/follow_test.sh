@@ -54,7 +54,7 @@ check "then no plan is compared" bash -c '! grep -q "a plan .* takes" "$scratch/
 # The same shares for all would take 1.16 s at least, of which the thin link is the reason.
 hosts=4 arguments=left
 echo '0 1 bw=20 delay=5' >>"$scratch/links"
-for _ in 1 2 3; do
+for _ in 1 2 3 4 5 6; do # as above
   job
   left=$(median 1 3)
   [ $status = 0 ] && ! atMost "$left" 1 0.8 || break
