@@ -91,8 +91,11 @@ Status waitForSeveral(std::span<Operation*> operations) {
     return AllBlockedCallsGuard(operations, lock).finishAll(operations);
   }
   std::vector<std::shared_ptr<Lifetime>> lifetimes(operations.size());
-  for (std::size_t i = 0; i < operations.size(); ++i)
-    if (operations[i] != nullptr) lifetimes[i] = Communicator::of(*operations[i]).lifetime();
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i] == nullptr) continue;
+    lifetimes[i] = Communicator::of(*operations[i]).lifetime();
+    lifetimes[i]->whileItLasts([] {}); // A thread that destroys the communicator later frees it after these reads.
+  }
   Status first;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     if (operations[i] == nullptr) continue;
