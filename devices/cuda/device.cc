@@ -15,13 +15,15 @@ namespace goss::devices::cuda {
 
 namespace {
 
+/// Device memory that `release` of the driver gives up.
 class DeviceMemory final : public DeviceBlock {
  public:
-  DeviceMemory(const Context& context, CUdeviceptr memory, std::size_t bytes)
-      : context_(context), memory_(memory), bytes_(bytes) {}
+  using Release = CUresult (*)(CUdeviceptr memory);
+  DeviceMemory(const Context& context, CUdeviceptr memory, std::size_t bytes, Release release)
+      : context_(context), memory_(memory), bytes_(bytes), release_(release) {}
   ~DeviceMemory() override {
     const InContext inside(context_);
-    context_.driver().memFree(memory_);
+    release_(memory_);
   }
   [[nodiscard]] std::byte* data() const override { return reinterpret_cast<std::byte*>(memory_); }
   [[nodiscard]] std::size_t bytes() const override { return bytes_; }
@@ -30,24 +32,7 @@ class DeviceMemory final : public DeviceBlock {
   const Context& context_;
   const CUdeviceptr memory_;
   const std::size_t bytes_;
-};
-
-/// Memory that another process has allocated.
-class ImportedMemory final : public DeviceBlock {
- public:
-  ImportedMemory(const Context& context, CUdeviceptr memory, std::size_t bytes)
-      : context_(context), memory_(memory), bytes_(bytes) {}
-  ~ImportedMemory() override {
-    const InContext inside(context_);
-    context_.driver().ipcCloseMemHandle(memory_);
-  }
-  [[nodiscard]] std::byte* data() const override { return reinterpret_cast<std::byte*>(memory_); }
-  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
-
- private:
-  const Context& context_;
-  const CUdeviceptr memory_;
-  const std::size_t bytes_;
+  const Release release_;
 };
 
 /// The status of a call on memory of processes: what the driver refuses is no failure of the device.
@@ -120,7 +105,7 @@ Result<std::unique_ptr<DeviceBlock>> allocateDevice(const Context& context, std:
   if (error == CUDA_ERROR_OUT_OF_MEMORY)
     return Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: no memory for {} bytes", context.name(), bytes));
   if (error != CUDA_SUCCESS) return context.statusOf(error, "cuMemAlloc");
-  return std::unique_ptr<DeviceBlock>(std::make_unique<DeviceMemory>(context, memory, bytes));
+  return std::unique_ptr<DeviceBlock>(std::make_unique<DeviceMemory>(context, memory, bytes, context.driver().memFree));
 }
 
 } // namespace
@@ -216,7 +201,8 @@ Result<std::unique_ptr<DeviceBlock>> CudaDevice::importMemory(const MemoryHandle
   const InContext inside(context_);
   const CUresult error = context_.driver().ipcOpenMemHandle(&memory, imported, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
   if (error != CUDA_SUCCESS) return ofSharing(context_, error, "cuIpcOpenMemHandle");
-  return std::unique_ptr<DeviceBlock>(std::make_unique<ImportedMemory>(context_, memory, bytes));
+  return std::unique_ptr<DeviceBlock>(
+      std::make_unique<DeviceMemory>(context_, memory, bytes, context_.driver().ipcCloseMemHandle));
 }
 
 Status CudaDevice::checkStream(CUstream stream) const {

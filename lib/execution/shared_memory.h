@@ -28,7 +28,7 @@ struct DevicePiece {
 struct SharedOffer {
   static constexpr std::size_t kSpaces = 3;
   static constexpr std::size_t kIdentityBytes = 16;
-  /// Of an allocation: id, base and size, 8 bytes each, and its handle.
+  /// An allocation has an id, a base and a size, 8 bytes each, and a handle.
   static constexpr std::size_t kAllocationBytes = 24 + sizeof(MemoryHandle);
   /// The offer alone, and behind it what the rank has mapped.
   static constexpr std::size_t kOfferBytes = kIdentityBytes + kSpaces * kAllocationBytes;

@@ -55,8 +55,8 @@ class CollectiveRunner {
   void beginWithLinks(schedule::Links links);
   /// The links by which calls are planned, where they were measured.
   [[nodiscard]] std::optional<schedule::Links> measuredLinks();
-  /// Those of beginWithLinks() or inheritLinks(), which all ranks know that use the communicator. A failure may come
-  /// before some of them know what useLinks() sets on others.
+  /// The links of beginWithLinks() or inheritLinks(). All ranks of the communicator know these; after a failure some
+  /// ranks may not know the links that useLinks() has set on others.
   [[nodiscard]] std::optional<schedule::Links> firstLinks();
   /// The links of a parent, if there are any, hold here too. Its ranks are `all`; these are a part of them.
   void inheritLinks(const std::optional<schedule::Links>& links, const Group& all);

@@ -31,7 +31,7 @@ constexpr int kMaxExplorers = 2;
 constexpr double kSameShare = 0.03;
 constexpr double kSamePace = 1.1;
 constexpr std::uint32_t kSameFragments = 2;
-/// Of settled calls, the last ones are not reported: they go on while rank 0 decides.
+/// In a settled stretch ranks do not report this many of the last calls, which run while rank 0 decides.
 constexpr std::uint32_t kInHand = 3;
 /// Where a pace holds flows back, a plan for links that are faster by this is tried.
 constexpr double kFaster = 2;

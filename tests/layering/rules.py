@@ -83,7 +83,7 @@ PYTHON = {
         ("_information", "_world"),
         ("_synchronizer",),
         ("__init__",),
-        ("torch/_work",),
+        ("torch/_options", "torch/_work"),
         ("torch/_streams",),
         ("torch/_group",),
         ("torch/_hooks",),

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -61,17 +62,14 @@ void waitUntilAsleep(const std::atomic<pid_t>& thread) {
   }
 }
 
-TEST(Destroy, EndsABlockedCallOfAnotherThread) {
-  runRanks(2, [](goss_comm_t comm, int rank) {
+/// Each rank destroys a communicator on which another of its threads makes `call`, as soon as that thread sleeps. The
+/// call sets `thread` before it blocks.
+void destroyDuring(const std::function<void(goss_comm_t brief, int rank, std::atomic<pid_t>& thread)>& call) {
+  runRanks(2, [&](goss_comm_t comm, int rank) {
     goss_comm_t brief = nullptr;
     EXPECT_OK(goss_comm_dup(comm, &brief));
     std::atomic<pid_t> thread{0};
-    std::thread blocked([&] {
-      int32_t value = 0;
-      thread = ::gettid();
-      EXPECT_EQ(goss_recv(brief, &value, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr), GOSS_ERR_ABORTED);
-      EXPECT_THAT(goss_last_error(), HasSubstr("destroyed"));
-    });
+    std::thread blocked([&] { call(brief, rank, thread); });
     waitUntilAsleep(thread);
     EXPECT_OK(goss_comm_destroy(brief));
     blocked.join();
@@ -79,23 +77,23 @@ TEST(Destroy, EndsABlockedCallOfAnotherThread) {
   });
 }
 
+TEST(Destroy, EndsABlockedCallOfAnotherThread) {
+  destroyDuring([](goss_comm_t brief, int rank, std::atomic<pid_t>& thread) {
+    int32_t value = 0;
+    thread = ::gettid();
+    EXPECT_EQ(goss_recv(brief, &value, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr), GOSS_ERR_ABORTED);
+    EXPECT_THAT(goss_last_error(), HasSubstr("destroyed"));
+  });
+}
+
 TEST(Destroy, EndsAWaitOfAnotherThread) {
-  runRanks(2, [](goss_comm_t comm, int rank) {
-    goss_comm_t brief = nullptr;
-    EXPECT_OK(goss_comm_dup(comm, &brief));
-    std::atomic<pid_t> thread{0};
-    std::thread blocked([&] {
-      int32_t value = 0;
-      goss_request_t request = nullptr;
-      EXPECT_OK(goss_recv(brief, &value, 1, GOSS_INT32, 1 - rank, 0, nullptr, &request));
-      thread = ::gettid();
-      EXPECT_EQ(goss_wait(&request, nullptr), GOSS_ERR_ABORTED);
-      EXPECT_EQ(request, nullptr);
-    });
-    waitUntilAsleep(thread);
-    EXPECT_OK(goss_comm_destroy(brief));
-    blocked.join();
-    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  destroyDuring([](goss_comm_t brief, int rank, std::atomic<pid_t>& thread) {
+    int32_t value = 0;
+    goss_request_t request = nullptr;
+    EXPECT_OK(goss_recv(brief, &value, 1, GOSS_INT32, 1 - rank, 0, nullptr, &request));
+    thread = ::gettid();
+    EXPECT_EQ(goss_wait(&request, nullptr), GOSS_ERR_ABORTED);
+    EXPECT_EQ(request, nullptr);
   });
 }
 
@@ -209,41 +207,23 @@ TEST(Destroy, ByAnotherThreadFailsTheGroupThatIsOpen) {
 }
 
 TEST(Destroy, EndsTheEndOfAGroupOfAnotherThread) {
-  runRanks(2, [](goss_comm_t comm, int rank) {
-    goss_comm_t brief = nullptr;
-    EXPECT_OK(goss_comm_dup(comm, &brief));
-    std::atomic<pid_t> thread{0};
-    std::thread blocked([&] {
-      int32_t values[64] = {};
-      EXPECT_OK(goss_group_begin());
-      for (int32_t& value : values) {
-        EXPECT_OK(goss_recv(brief, &value, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr));
-      }
-      thread = ::gettid();
-      EXPECT_EQ(goss_group_end(), GOSS_ERR_ABORTED);
-    });
-    waitUntilAsleep(thread);
-    EXPECT_OK(goss_comm_destroy(brief));
-    blocked.join();
-    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  destroyDuring([](goss_comm_t brief, int rank, std::atomic<pid_t>& thread) {
+    int32_t values[64] = {};
+    EXPECT_OK(goss_group_begin());
+    for (int32_t& value : values) {
+      EXPECT_OK(goss_recv(brief, &value, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr));
+    }
+    thread = ::gettid();
+    EXPECT_EQ(goss_group_end(), GOSS_ERR_ABORTED);
   });
 }
 
 TEST(Destroy, EndsASendrecvOfAnotherThread) {
-  runRanks(2, [](goss_comm_t comm, int rank) {
-    goss_comm_t brief = nullptr;
-    EXPECT_OK(goss_comm_dup(comm, &brief));
-    std::atomic<pid_t> thread{0};
-    std::thread blocked([&] {
-      int32_t value = 0;
-      thread = ::gettid();
-      EXPECT_EQ(goss_sendrecv(brief, &value, 1, rank, &value, 1, 1 - rank, GOSS_INT32, 0, nullptr, nullptr),
-                GOSS_ERR_ABORTED);
-    });
-    waitUntilAsleep(thread);
-    EXPECT_OK(goss_comm_destroy(brief));
-    blocked.join();
-    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  destroyDuring([](goss_comm_t brief, int rank, std::atomic<pid_t>& thread) {
+    int32_t value = 0;
+    thread = ::gettid();
+    EXPECT_EQ(goss_sendrecv(brief, &value, 1, rank, &value, 1, 1 - rank, GOSS_INT32, 0, nullptr, nullptr),
+              GOSS_ERR_ABORTED);
   });
 }
 

@@ -15,8 +15,9 @@ import torch.distributed as dist
 from .._comm import Comm
 from .._errors import InvalidArgument
 from ._fsdp import compress_fsdp
-from ._group import DEVICES, HAS_BACKENDS, Collectives, GossamerBackend, GossamerGroup, Options, meet
+from ._group import DEVICES, HAS_BACKENDS, Collectives, GossamerBackend, GossamerGroup, meet
 from ._hooks import group_of, hook
+from ._options import Options
 from ._shrink import prepared, shrink
 from ._work import seconds
 

@@ -14,7 +14,7 @@ from .._buffers import DTYPES, writable
 from .._comm import ANY_SOURCE, Comm
 from .._errors import Bootstrap, Error, InvalidArgument, Timeout
 from .._request import Request
-from .._world import SETTINGS, UniqueId, init
+from .._world import UniqueId, init
 from ._streams import COLLECTIVES, RECEIVES, SENDS, StreamPending, Streams, ordered
 from ._work import Completer, Finish, GroupWork, Pending, Unstarted, seconds
 
@@ -29,20 +29,6 @@ _OPS = {"SUM": "sum", "PRODUCT": "prod", "MIN": "min", "MAX": "max", "AVG": "avg
 _PREMUL_SUM = "premul_sum"
 _BITWISE = ("band", "bor", "bxor")
 _BOOL_OPS = {"sum": "lor", "prod": "land", "band": "land", "bor": "lor", "bxor": "lxor"}
-
-
-class Options:
-    """``pg_options`` of a group: the settings of gossamer.init(), such as codec, tls, algorithm, transport, interface. Groups that
-    are made without take those of the default group; ``Options()`` leaves all to the environment.
-
-        dist.init_process_group("gossamer", pg_options=gossamer.torch.Options(tls="psk:key", codec="fp16"))
-    """
-
-    def __init__(self, **settings: Any) -> None:
-        unknown = set(settings) - set(SETTINGS)
-        if unknown:
-            raise TypeError(f"Options: unknown setting '{min(unknown)}'; there are {', '.join(SETTINGS)}")
-        self.settings = settings
 
 
 def op_of(reduce_op: Any, dtype: torch.dtype) -> str:
