@@ -19,7 +19,7 @@ Result<PeerMemory::Block> PeerMemory::map(const PeerAllocation& allocation) {
     found->second.used = ++clock_;
     return found->second.block;
   }
-  // Where it lies now its owner has freed what lay there before.
+  // The owner has freed the memory that it had at these addresses before.
   unmapIf([&](const Mapped& other) {
     return other.allocation.rank == allocation.rank && other.allocation.base < allocation.base + allocation.bytes &&
            allocation.base < other.allocation.base + other.allocation.bytes;
@@ -49,7 +49,7 @@ void PeerMemory::unmapIf(const std::function<bool(const Mapped&)>& unwanted) {
   });
 }
 
-/// Unmaps what nobody holds.
+/// Unmaps unwanted memory that no call uses.
 void PeerMemory::sweep() {
   if (!unwanted_.empty() && may_wait_())
     std::erase_if(unwanted_, [](const Block& block) { return block.use_count() == 1; });

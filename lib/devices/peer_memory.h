@@ -38,7 +38,7 @@ class PeerMemory {
 
   /// The mapped memory, which stays mapped as long as somebody holds it. Errors: as Device::importMemory().
   Result<Block> map(const PeerAllocation& allocation);
-  /// Whether map() has always succeeded. Where processes may not map each other's memory, nobody tries again.
+  /// Whether map() has always succeeded. If processes may not map each other's memory, later calls do not try.
   [[nodiscard]] bool succeeds() const { return succeeds_; }
   /// The rank is lost: what it owned is no longer wanted.
   void forget(int rank);

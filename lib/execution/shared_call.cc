@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Scratch memory of fragments lies as that of an allocation.
+/// Alignment of the fragments' scratch memory, the same as that of an allocation.
 constexpr std::size_t kAlignment = 256;
 
 /// Shorter calls do not share a GPU. Staging copies a vector over the bus twice, at some 25 GB/s: 20 us for this many
@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds kLongestRead(10000);
 /// the reader's device may fail.
 constexpr std::chrono::milliseconds kLongestReadElsewhere(100);
 
-/// Every rank sends its offer to every other.
+/// The schedule in which every rank sends its offer to every other.
 std::shared_ptr<const Schedule> meetingOf(const Group& group) {
   const auto chunks = static_cast<std::uint32_t>(group.size());
   ScheduleBuilder builder({.collective = Collective::allGather,

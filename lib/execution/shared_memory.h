@@ -24,7 +24,7 @@ struct DevicePiece {
   std::size_t bytes = 0;
 };
 
-/// What one rank tells: its GPU, and the allocations that hold its input, output and scratch memory.
+/// The message of one rank: its GPU, and the allocations that hold its input, output and scratch memory.
 struct SharedOffer {
   static constexpr std::size_t kSpaces = 3;
   static constexpr std::size_t kIdentityBytes = 16;

@@ -10,8 +10,8 @@ namespace {
 
 /// A flow that carried less in a stretch of calls tells of delays, not of rates.
 constexpr std::uint64_t kMinBytes = 1 << 20;
-/// By these factors a flow has become slower or faster. Lost packets, other programs, and lines that other flows of the
-/// plan leave free for a while change it by less.
+/// A flow counts as slower or faster only if its rate has changed by these factors. Lost packets, other programs, and
+/// lines that other flows of the plan leave free for a while change it by less.
 constexpr double kSlower = 0.55;
 constexpr double kFaster = 1.8;
 /// A flow that gets less than this part of its share of lines has a path that is slower than its price.
@@ -61,8 +61,9 @@ FollowedLinks::Speed FollowedLinks::speedOf(const ObservedFlow& flow) {
   return {static_cast<double>(flow.bytes) / flow.busy_s, flow.seen_bytes_per_s};
 }
 
-/// By which the flow has become slower or faster; 1: it has not; nullopt: not known. Both measures must say so: what
-/// is carried also falls where the program has less to send at a time, and the system's last look may be a bad one.
+/// The factor by which the flow has become slower or faster; 1: it has not; nullopt: not known. Both measures must show
+/// it: the carried rate also falls if the program has less to send at a time, and the rate that the system saw last may
+/// be an outlier.
 std::optional<double> FollowedLinks::factorOf(const Speed& now, const Speed& usual) {
   if (now.carried <= 0 || usual.carried <= 0) return std::nullopt;
   const double carried = now.carried / usual.carried;
@@ -76,8 +77,8 @@ void FollowedLinks::forgetFlows() {
   is_first_plan_ = false;
 }
 
-/// As factorOf(), for a flow of which nothing usual is known: it is far slower than its share of lines and path should
-/// be, or faster than its path should be.
+/// As factorOf(), for a flow without a usual speed: the flow is far slower than its share of the lines and of the path,
+/// or faster than the price of the path.
 std::optional<double> FollowedLinks::factorOfNew(const std::vector<Speed>& speeds, int from, int to) const {
   const Speed& speed = speeds[cell(from, to)];
   const Line& path = pairs_[cell(from, to)];
@@ -96,7 +97,7 @@ std::optional<double> FollowedLinks::factorOfNew(const std::vector<Speed>& speed
   return most <= kFarSlower * share ? std::optional(most / share) : std::nullopt;
 }
 
-/// Changes the rates of paths by these factors. Returns whether one is another now.
+/// Multiplies the rates of paths by these factors. Returns whether a rate has changed.
 bool FollowedLinks::change(const std::vector<std::optional<double>>& factors, const std::vector<Speed>& speeds) {
   bool any = false;
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
@@ -138,8 +139,8 @@ void FollowedLinks::observeOthers(const std::vector<ObservedFlow>& flows) {
   change(factors, speeds);
 }
 
-/// The factor of all flows out of a rank, or into it, of which at least so many are known: their median, where all have
-/// become slower, or all faster.
+/// The median factor of the flows out of a rank, or into it, if at least `least` are known, and all of them have become
+/// slower, or all faster.
 std::optional<double> FollowedLinks::factorOfAll(const std::vector<std::optional<double>>& factors, int rank, bool up,
                                                  std::size_t least) const {
   std::vector<double> known;
@@ -153,8 +154,8 @@ std::optional<double> FollowedLinks::factorOfAll(const std::vector<std::optional
   return base::upperMedian(known);
 }
 
-/// Where all flows of a rank have changed, its line has: so have paths over which nothing was sent. One flow tells that
-/// only where the rank's flows in the other direction say the same.
+/// If all flows of a rank have changed, its line has changed, and with it the paths that carried nothing. A single flow
+/// counts as all flows only if the rank's flows in the other direction have changed, too.
 void FollowedLinks::spreadOverLines(std::vector<std::optional<double>>& factors) {
   const std::vector<std::optional<double>> own = factors;
   for (int rank = 0; rank < size_; ++rank) {

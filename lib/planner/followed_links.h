@@ -12,9 +12,9 @@
 
 namespace goss {
 
-/// A flow does not tell what its path could carry: it shares lines with others, and waits for what its program sends.
-/// But while one plan runs again and again, each flow is about as fast as before, so the price of a path changes by the
-/// factor by which its flow does. A value; not thread-safe.
+/// The rate of a flow is not the capacity of its path: the flow shares lines with others, and waits for its program.
+/// But while one plan runs again and again, each flow is about as fast as before. So the price of a path changes by the
+/// factor by which its flow changes. A value; not thread-safe.
 class FollowedLinks {
  public:
   explicit FollowedLinks(const schedule::Links& measured);
