@@ -68,8 +68,8 @@ class CheckpointStore {
   std::string directory_;
   std::size_t keep_;
   std::size_t rank_;
-  std::set<std::string>
-      passed_over_; // folders that were newer than the one that use() got, and that commit() has not made anew
+  // Folders that were newer than the one that use() got, and that commit() has not made anew.
+  std::set<std::string> passed_over_;
   std::set<std::string> known_; // folders that rank 0 has or had in this run, or that use() found
 };
 

@@ -290,10 +290,11 @@ def check_kept_works(comm):
     held = [GroupWork(completer, Seen([], [], None)) for _ in range(3)]
     held.clear()
     GroupWork(completer, Seen([], [], None))
+    assert len(completer._full) == 1  # poll() was called, and the new work alone is there
 
 
 def check_options(store, rank, size):
-    """Groups for which nobody gives options have those of the default group."""
+    """Groups for which nobody gives options connect as the default group does."""
     import gossamer.torch  # pylint: disable=import-outside-toplevel
 
     def transport(group=None):

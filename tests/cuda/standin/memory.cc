@@ -117,7 +117,7 @@ std::uintptr_t Memory::import(std::int64_t owner, std::int64_t fd, std::uint64_t
   std::snprintf(path, sizeof path, "/proc/%ld/fd/%ld", static_cast<long>(owner), static_cast<long>(fd));
   range.fd = ::open(path, O_RDWR | O_CLOEXEC);
   if (range.fd < 0) return 0;
-  // The descriptor may be another file by now, which no size protects from being read as Life.
+  // The descriptor may name another file by now: only a file of the right size can have a Life at its end.
   if (::lseek(range.fd, 0, SEEK_END) == static_cast<off_t>(range.mapped_bytes + kPage) && mapTwice(range)) {
     if (is_it(range)) return insert(range);
     unmapTwice(range);

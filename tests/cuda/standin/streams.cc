@@ -14,8 +14,8 @@ namespace {
 
 thread_local int context_of_thread = 0;
 thread_local bool in_host_function = false;
-thread_local std::uint64_t refused_in =
-    0; ///< How many items until one is refused, as cudaStandinRefuse() set it; 0: none is.
+/// How many items until one is refused, as cudaStandinRefuse() set it; 0: none is.
+thread_local std::uint64_t refused_in = 0;
 thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 /// All streams. It outlives the threads of queues, which nobody joins at the end of a process.

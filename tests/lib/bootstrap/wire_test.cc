@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/rendezvous.h"
 #include "bootstrap/unique_id.h"
 #include "bootstrap/wire.h"
 #include "tests/golden/golden.h"
@@ -133,6 +134,8 @@ TEST(BootstrapFormat, CardsAreCheckedForLengthAndNumber) {
   EXPECT_FALSE(decodeCards(bytes.substr(0, bytes.size() - 1), 3).isOk());
   EXPECT_FALSE(decodeCards(std::string("\xff\xff\xff\xff", 4), 1).isOk());
   EXPECT_FALSE(decodeCards("", 0).isOk());
+  const std::string too_long(Rendezvous::kMaxCardBytes + 1, 'x');
+  EXPECT_FALSE(decodeCards(encodeCards({too_long, ""}), 2).isOk());
 }
 
 TEST(BootstrapFormat, CardsOfRanksOfAHostTakeSpaceOnce) {

@@ -66,7 +66,7 @@ TEST(ShmLoans, OfALostPeerAreGivenBack) {
   EXPECT_FALSE(ranks.b.tryGiveBack(0, loan(3)));
 }
 
-/// One whose reader was stopped for long keeps its place until that goes on.
+/// A loan whose reader is stopped keeps its place until the reader goes on.
 TEST(ShmLoans, AreSoMany) {
   Ranks ranks;
   for (std::uint64_t i = 0; i < shm::kLoans; ++i)

@@ -229,13 +229,13 @@ class Collectives:
         if receives is None:
             raise InvalidArgument("gossamer: an error has ended this batch; begin another one")
         self._coalesced.receives = None
-        done = 0
         try:
-            for work, arguments in receives:
+            while receives:
+                work, arguments = receives[0]
                 work.pending = self.recv(*arguments).pending
-                done += 1
+                del receives[0]
         finally:
-            for work, _ in receives[done:]:
+            for work, _ in receives:
                 self._completer.forget(work)
             self._coalesced.pending = None
         requests = [request for pending in started for request in pending.requests]
