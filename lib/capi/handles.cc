@@ -89,7 +89,7 @@ Status Group::end() {
   for (const Member& call : std::exchange(ordered_, {})) {
     if (call.lifetime->isInherited()) continue;
     std::optional<CallGuard> guard;
-    if (call.lifetime->whileItLasts([&] { guard.emplace(Communicator::of(*call.operation)); })) {
+    if (enterCall(*call.lifetime, *call.operation, guard)) {
       call.operation->streamOrdered()->enqueueGates(); // It may block, and then goss_comm_destroy must not wait for it.
     } else if (first.isOk()) {
       first = Lifetime::endedError();

@@ -2,6 +2,8 @@
 #ifndef GOSS_LIB_COMMUNICATOR_CALL_GUARD_H_
 #define GOSS_LIB_COMMUNICATOR_CALL_GUARD_H_
 
+#include <optional>
+
 #include "communicator/communicator.h"
 
 namespace goss {
@@ -25,6 +27,12 @@ class CallGuard {
  private:
   OperationTable& operations_;
 };
+
+/// Makes a guard of the call of `operation`, whose communicator has this lifetime. False: the communicator does not
+/// exist any more.
+inline bool enterCall(Lifetime& lifetime, const Operation& operation, std::optional<CallGuard>& guard) {
+  return lifetime.whileItLasts([&] { guard.emplace(Communicator::of(operation)); });
+}
 
 } // namespace goss
 

@@ -18,6 +18,8 @@ class Lifetime {
     const std::lock_guard lock(mutex_);
     ended_ = true;
   }
+  /// Orders what this thread has read of the communicator before a later end(), after which it is freed.
+  void fence() { const std::lock_guard lock(mutex_); }
   /// Whether fork() has copied the communicator into this process: then it may not be used.
   [[nodiscard]] bool isInherited() const { return made_in_.isInherited(); }
   /// Calls `visit`, during which the communicator exists. Returns false, without a call, if it does not exist any more.

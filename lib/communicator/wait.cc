@@ -94,7 +94,7 @@ Status waitForSeveral(std::span<Operation*> operations) {
   for (std::size_t i = 0; i < operations.size(); ++i) {
     if (operations[i] == nullptr) continue;
     lifetimes[i] = Communicator::of(*operations[i]).lifetime();
-    lifetimes[i]->whileItLasts([] {}); // A thread that destroys the communicator later frees it after these reads.
+    lifetimes[i]->fence();
   }
   Status first;
   for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -125,8 +125,7 @@ Status waitAll(std::span<Operation*> operations) {
 
 Status waitAllOfOne(Lifetime& lifetime, std::span<Operation*> operations) {
   std::optional<CallGuard> guard;
-  const bool lasts = lifetime.whileItLasts([&] { guard.emplace(Communicator::of(*operations.front())); });
-  if (lasts) return waitAll(operations);
+  if (enterCall(lifetime, *operations.front(), guard)) return waitAll(operations);
   std::fill(operations.begin(), operations.end(), nullptr);
   return Lifetime::endedError();
 }

@@ -70,9 +70,14 @@ void Devices::prepareCodec(int ordinal, const std::string& spec) {
 }
 
 void Devices::forgetOnLoop(int rank) {
-  const std::lock_guard lock(mutex_);
-  for (auto& [ordinal, station] : stations_)
-    station.peers.forget(rank);
+  std::vector<DeviceStation*> stations;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [ordinal, station] : stations_)
+      stations.push_back(&station);
+  }
+  for (DeviceStation* station : stations) // To unmap memory may block, and other threads look for stations.
+    station->peers.forget(rank);
 }
 
 void Devices::holdOnLoop(std::shared_ptr<StreamGate> gate, std::uint32_t context) {

@@ -6,7 +6,7 @@ namespace goss {
 
 PeerMemory::~PeerMemory() {
   if (may_wait_()) return;
-  // A stream stays closed for ever, and unmapping would wait for it: the process's end unmaps.
+  // A gate is still closed, and unmapping would wait for its stream: the memory leaks until the process ends.
   for (auto& [key, mapped] : mapped_)
     unwanted_.push_back(std::move(mapped.block));
   new std::vector<Block>(std::move(unwanted_));
@@ -26,8 +26,9 @@ Result<PeerMemory::Block> PeerMemory::map(const PeerAllocation& allocation) {
   });
   if (mapped_.size() >= kMaxMapped) {
     const auto earlier = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
-    const std::uint64_t oldest = std::min_element(mapped_.begin(), mapped_.end(), earlier)->second.used;
-    unmapIf([oldest](const Mapped& other) { return other.used == oldest; });
+    const auto oldest = std::min_element(mapped_.begin(), mapped_.end(), earlier);
+    unwanted_.push_back(std::move(oldest->second.block));
+    mapped_.erase(oldest);
   }
   sweep();
   Result<std::unique_ptr<DeviceBlock>> block = device_.importMemory(allocation.handle, allocation.bytes);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 
 namespace goss {
 
@@ -55,11 +54,7 @@ void ActiveOperations::unmarkDirty(Operation& operation) {
 void ActiveOperations::advanceDirty() {
   Operation* operation = dirty_first_;
   unmarkDirty(*operation);
-  try {
-    operation->advanceOnLoop();
-  } catch (const std::bad_alloc&) {
-    failForMemory(*operation);
-  }
+  failIfShort(*operation, [operation]() GOSS_ON_LOOP { operation->advanceOnLoop(); });
 }
 
 void ActiveOperations::keepPolling(Operation& operation) {
@@ -78,11 +73,7 @@ bool ActiveOperations::poll() {
   bool moved = false;
   for (std::size_t i = 0; i < polled_.size();) {
     Operation* operation = polled_[i];
-    try {
-      if (operation->pollOnLoop()) moved = true;
-    } catch (const std::bad_alloc&) {
-      failForMemory(*operation);
-    }
+    failIfShort(*operation, [&]() GOSS_ON_LOOP { moved = operation->pollOnLoop() || moved; });
     if (i < polled_.size() && polled_[i] == operation) ++i; // The operation may have left the list, and others with it.
   }
   return moved;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <new>
 #include <vector>
 
 #include "engine/operation.h"
@@ -20,9 +21,16 @@ class ActiveOperations {
   /// Calls `visit` for each; it may complete any of them.
   void forEach(const std::function<void(Operation&)>& visit) const GOSS_ON_LOOP;
 
-  /// Fails an active operation that has thrown std::bad_alloc: an exception that went on would end the process on the
-  /// progress thread, and make the operation's owner free it while it is active.
-  static void failForMemory(Operation& operation) GOSS_ON_LOOP;
+  /// Runs `step` of an active operation, and fails the operation if the step throws std::bad_alloc. An exception that
+  /// went on would end the process on the progress thread, and make the owner free the operation while it is active.
+  template <typename Step>
+  static void failIfShort(Operation& operation, Step&& step) GOSS_ON_LOOP {
+    try {
+      step();
+    } catch (const std::bad_alloc&) {
+      if (operation.state() == Operation::State::active) failForMemory(operation);
+    }
+  }
 
   /// The operation's advanceOnLoop() will be called before the loop turns again.
   void markDirty(Operation& operation) GOSS_ON_LOOP {
@@ -61,6 +69,7 @@ class ActiveOperations {
   [[nodiscard]] int millisecondsToNextTimer() const GOSS_ON_LOOP;
 
  private:
+  static void failForMemory(Operation& operation) GOSS_ON_LOOP;
   friend class Engine; // Adds and removes, because it counts collectives and wakes sleepers as it does.
   void add(Operation& operation) GOSS_ON_LOOP;
   void remove(Operation& operation) GOSS_ON_LOOP;

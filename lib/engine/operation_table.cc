@@ -1,7 +1,6 @@
 #include "engine/operation_table.h"
 
 #include <algorithm>
-#include <new>
 
 #include "platform/clock.h"
 
@@ -42,11 +41,7 @@ Status OperationTable::startOnLoop(Operation& operation) {
   if (!alone && !operation.numbered_) operation.numberOnLoop(history_);
   operation.numbered_ = false;
   engine_.activateOnLoop(operation);
-  try {
-    operation.startOnLoop();
-  } catch (const std::bad_alloc&) {
-    ActiveOperations::failForMemory(operation);
-  }
+  ActiveOperations::failIfShort(operation, [&operation]() GOSS_ON_LOOP { operation.startOnLoop(); });
   return Status::ok();
 }
 
@@ -64,11 +59,9 @@ Status OperationTable::launchOnLoop(Operation& operation) {
 Status OperationTable::run(Engine::Lock& lock, Operation& operation) {
   const BlockedCallGuard inside(blocked_calls_, lock);
   if (Status status = startOnLoop(operation); !status.isOk()) return status;
-  try {
-    engine_.driveUntil(lock, [&] { return operation.state() == Operation::State::complete; });
-  } catch (const std::bad_alloc&) { // From a transport, for example.
-    if (operation.state() == Operation::State::active) ActiveOperations::failForMemory(operation);
-  }
+  ActiveOperations::failIfShort(operation, [&]() GOSS_ON_LOOP { // A transport may throw, too.
+    engine_.driveUntil(lock, [&operation] { return operation.state() == Operation::State::complete; });
+  });
   return operation.status();
 }
 

@@ -68,9 +68,9 @@ class SharedMemory {
   [[nodiscard]] bool areMapped() const;
   /// Maps all other ranks' allocations, unless they are mapped. False: one of them cannot be.
   bool map(DeviceStation& station);
-  /// The number of what is still mapped since the last map(), and stays so until release().
+  /// Keeps the memory of the last map() mapped until release(). Returns its hash(); 0: a part was unmapped.
   std::uint64_t keepMapped();
-  /// Others may unmap it.
+  /// Allows PeerMemory to unmap it.
   void release();
 
   /// Writes how a message names bytes of this rank.

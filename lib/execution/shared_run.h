@@ -25,7 +25,7 @@ namespace goss {
 /// sends the addresses with ordinal 2k, and the answer has ordinal 2k + 1.
 ///
 /// A rank that reads borrows the sender's loan meanwhile: where that has been taken back, the sender's call has failed,
-/// and this one, which makes nothing of what it has read, waits for the news. Under the engine's lock.
+/// and this rank's call discards the bytes and waits for the abort. Under the engine's lock.
 class SharedRun {
  public:
   /// A part of `operation`, which is advanced when a step is done. The arguments outlive the run.

@@ -152,7 +152,7 @@ std::vector<int> FailureDetector::silentRanks(const Operation& operation, TimePo
 /// waits for does not matter: that may be a rank that waits for the missing ones.
 std::vector<int> FailureDetector::missingRanks(const Operation& operation) const {
   if (operation.failsAlone()) return {};
-  std::vector<int> missing = concernedRanks(operation, operation.waitingForRanks());
+  std::vector<int> missing = peers_.group.others();
   std::erase_if(missing, [&](int rank) GOSS_ON_LOOP {
     const PeerProgress& progress = progressOf(rank);
     return !progress.answered || progress.started > operation.sequence;

@@ -11,9 +11,6 @@ namespace goss {
 
 namespace {
 
-/// Messages that wait for their receives have a known price only if they take at least this many latencies.
-constexpr double kLatenciesOfTurn = 2;
-
 /// The price on which windows depend most (windowFor()).
 const schedule::LinkPrice& longer(const schedule::LinkPrice& one, const schedule::LinkPrice& other) {
   const auto bytes = [](const schedule::LinkPrice& price) { return price.latency_s * price.bandwidth_bytes_per_s; };
@@ -42,11 +39,6 @@ bool ClosedForm::holdsOver(const schedule::Links& links) {
   return node.up_bytes_per_s <= flow_bytes_per_s && node.down_bytes_per_s <= flow_bytes_per_s;
 }
 
-bool ClosedForm::waitsForReceive(const CostRound& round, double bytes) const {
-  const bool eager = price_.eager_bytes > 0 && bytes <= price_.eager_bytes;
-  return round.sums > 0 && !eager;
-}
-
 ClosedForm::Cost ClosedForm::costOf(const CostRound& round, double fragment_bytes) const {
   const double bytes = round.part * fragment_bytes;
   const double k = round.messages;
@@ -56,7 +48,7 @@ ClosedForm::Cost ClosedForm::costOf(const CostRound& round, double fragment_byte
   if (price_.sender_bytes_per_s > 0 && !round.enters)
     processor_s += bytes / price_.sender_bytes_per_s + price_.overhead_s;
   double each_s = std::max(port_s, processor_s);
-  if (round.waits && waitsForReceive(round, bytes)) each_s = price_.latency_s + bytes * port_s_ + add_s;
+  if (round.waits && waitsForReceive(price_, round, bytes)) each_s = price_.latency_s + bytes * port_s_ + add_s;
   return {round.waits ? price_.latency_s + bytes * port_s_ + (k - 1) * each_s + add_s : k * each_s,
           k * std::max(port_s, processor_s)};
 }
@@ -107,7 +99,7 @@ bool ClosedForm::priceAlike(const std::vector<CostRound>& rounds, Candidate& can
     // Rounds that do not wait have their latencies in turns, too, which is not known here.
     const double bytes = round.part * fragment_bytes;
     const bool short_messages = bytes * port_s_ < kLatenciesOfTurn * price_.latency_s;
-    if (round.messages > 1 && short_messages && waitsForReceive(round, bytes)) return false;
+    if (round.messages > 1 && short_messages && waitsForReceive(price_, round, bytes)) return false;
   }
   double path_s = 0; // Of a window of fragments.
   double tail_s = 0; // From the first fragment's end to the last's.

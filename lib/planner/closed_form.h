@@ -46,9 +46,6 @@ class ClosedForm {
     double path_s = 0;
     double busy_s = 0; ///< Time of the port or the processor, whichever is longer.
   };
-  /// Whether messages wait for their receives: receives that add to one result are posted one after the other, and
-  /// messages that are not eager wait for that.
-  [[nodiscard]] bool waitsForReceive(const CostRound& round, double bytes) const;
   [[nodiscard]] Cost costOf(const CostRound& round, double fragment_bytes) const;
   [[nodiscard]] double copiedSeconds(const Candidate& candidate) const;
 

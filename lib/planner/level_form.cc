@@ -9,8 +9,6 @@ namespace {
 
 using schedule::LinkPrice;
 
-/// Messages that wait for their receives have a known price only if they take at least this many latencies.
-constexpr double kLatenciesOfTurn = 2;
 constexpr double kRounding = 1e-9;
 
 /// Seconds that a byte takes through a node's port; 0: the node has none.
@@ -20,14 +18,12 @@ double portSeconds(const schedule::NodePrice& port) {
   return std::max(up_s, down_s);
 }
 
-/// Whether messages wait for their receives: receives that add to one result are posted one after the other, and
-/// messages that are not eager wait for that.
+} // namespace
+
 bool waitsForReceive(const LinkPrice& price, const CostRound& round, double bytes) {
   const bool eager = price.eager_bytes > 0 && bytes <= price.eager_bytes;
   return round.sums > 0 && !eager;
 }
-
-} // namespace
 
 LevelForm::LevelForm(const Levels& levels, const schedule::CpuPrice& cpu)
     : levels_(levels),

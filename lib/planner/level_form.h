@@ -17,6 +17,12 @@
 
 namespace goss {
 
+/// Messages that wait for their receives have a known price only if they take at least this many latencies.
+inline constexpr double kLatenciesOfTurn = 2;
+/// Whether messages wait for their receives: receives that add to one result are posted one after the other, and
+/// messages that are not eager wait for that.
+[[nodiscard]] bool waitsForReceive(const schedule::LinkPrice& price, const CostRound& round, double bytes);
+
 /// A run that is cut into `fragments` parts of so many bytes, `window` of them in flight.
 struct FragmentedRun {
   double bytes = 0; ///< Bytes of one fragment.

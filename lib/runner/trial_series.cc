@@ -59,11 +59,8 @@ TrialSeries::Verdict TrialSeries::verdict() const {
   return ratio < kBetter ? Verdict::better : Verdict::worse;
 }
 
-/// Whether the first proposal has run only to observe the paths, which leads to better proposals: it needs no more
-/// calls.
-bool TrialSeries::onlyShows() const {
-  return !follows_ && !explored_ && proposals_.front().rates.empty() && !proposal_s_.empty();
-}
+/// Whether the first proposal runs only to observe the paths, which leads to better proposals.
+bool TrialSeries::explores() const { return !follows_ && !explored_ && proposals_.front().rates.empty(); }
 
 void TrialSeries::end(bool adopted) {
   ended_ = Comparison{proposals_.front(), used_, base::lowerMedian(proposal_s_),
@@ -80,14 +77,14 @@ void TrialSeries::end(bool adopted) {
 TrialSeries::Stretch TrialSeries::compare() {
   while (!proposals_.empty()) {
     const Verdict found = verdict();
-    if (onlyShows()) {
+    if (explores() && !proposal_s_.empty()) { // It has run, and needs no more calls.
       explored_ = true;
       end(found == Verdict::better);
       return begin();
     }
     if (found == Verdict::open) {
       ran_proposal_ = proposal_s_.size() <= used_s_.size() || used_s_.size() >= kPairs;
-      const bool shows = follows_ ? looks_ && ran_proposal_ : !explored_ && proposals_.front().rates.empty();
+      const bool shows = explores() || (follows_ && looks_ && ran_proposal_);
       return {ran_proposal_ ? proposals_.front() : used_, shows ? 1 : kTrialCalls};
     }
     end(found == Verdict::better);

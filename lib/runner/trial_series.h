@@ -30,8 +30,8 @@ struct TrialPlan {
 ///                                                                 before, or could take less
 ///
 /// Where links were measured and the plan follows them, calls are settled from the beginning. What links have become is
-/// then the only reason to compare, a proposal is compared with the calls that have shown it, and none is there to show
-/// what paths can do.
+/// then the only reason to compare, a proposal is compared with the settled calls that showed the change, and no
+/// proposal runs only to observe paths.
 ///
 /// Pure but for what `propose` does. One thread.
 class TrialSeries {
@@ -89,7 +89,7 @@ class TrialSeries {
   Stretch settle();
   Stretch watch(double seconds, Sight sight);
   void end(bool adopted);
-  [[nodiscard]] bool onlyShows() const;
+  [[nodiscard]] bool explores() const;
   [[nodiscard]] Verdict verdict() const;
 
   const Propose propose_;
