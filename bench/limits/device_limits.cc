@@ -1,5 +1,6 @@
 // goss-device-limits: what the streams of a GPU allow a staged call: copies, fragments that pass through pinned memory
-// and gates, the latency of a gate of each kind, and whether a closed one holds other streams back.
+// and gates, the latency of a gate of each kind, whether a closed one holds other streams back, which calls of the
+// driver wait for it, and how much a stream takes behind it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -171,6 +172,124 @@ int passing(CudaDevice& device, const GateKernels* gates, std::byte* memory) {
   return passed;
 }
 
+/// A stream that stands at a gate.
+class ClosedGate {
+ public:
+  ClosedGate(CudaDevice& device, const GateKernels* gates)
+      : flag_(require(device.allocate(MemoryKind::pinned, 64))), stream_(queueWith(device, gates)) {
+    *flagAt(*flag_, 0) = 0;
+    require(stream_->await(flagAt(*flag_, 0), 1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2)); // The stream is at the gate.
+  }
+  [[nodiscard]] DeviceQueue& stream() const { return *stream_; }
+  void open() const { std::atomic_ref(*flagAt(*flag_, 0)).store(1, std::memory_order_release); }
+  ~ClosedGate() { open(); }
+
+ private:
+  const std::unique_ptr<DeviceBlock> flag_;
+  const std::unique_ptr<DeviceQueue> stream_;
+};
+
+/// Says whether `call` returns while a stream of the device stands at a gate.
+void sayWhetherWaits(CudaDevice& device, const GateKernels* gates, const char* name,
+                     const std::function<void()>& call) {
+  constexpr std::chrono::milliseconds kLong(300);
+  const ClosedGate gate(device, gates);
+  std::atomic<bool> done{false};
+  std::string failure;
+  std::jthread caller([&] {
+    try {
+      call();
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    done = true;
+  });
+  const auto begin = Clock::now();
+  while (!done && Clock::now() - begin < kLong)
+    std::this_thread::sleep_for(std::chrono::microseconds(10));
+  const double seconds = secondsSince(begin);
+  if (done) {
+    fmt::print("  {:<44} returns after {:.0f} us\n", name, seconds * 1e6);
+  } else {
+    fmt::print("  {:<44} WAITS for the gate\n", name);
+  }
+  gate.open();
+  caller.join();
+  if (!failure.empty()) fmt::print("    and fails: {}\n", failure);
+}
+
+void measureWaits(CudaDevice& device, const Driver& driver, const char* kind, const GateKernels* gates) {
+  constexpr std::size_t kSmall = 4096;
+  constexpr std::size_t kLarge = std::size_t{64} << 20;
+  fmt::print("while a stream stands at a gate by {}:\n", kind);
+  const auto say = [&](const char* name, const std::function<void()>& call) {
+    sayWhetherWaits(device, gates, name, call);
+  };
+  std::unique_ptr<DeviceBlock> block;
+  std::unique_ptr<DeviceQueue> queue;
+  std::unique_ptr<DeviceEvent> event;
+  std::unique_ptr<CudaDevice> other;
+  say("a stream is created", [&] { queue = require(device.queue(nullptr)); });
+  say("an event is created", [&] { event = require(device.event()); });
+  say("a small block is pinned", [&] { block = require(device.allocate(MemoryKind::pinned, kSmall)); });
+  say("a small block is unpinned", [&] { block.reset(); });
+  say("64 MiB are pinned", [&] { block = require(device.allocate(MemoryKind::pinned, kLarge)); });
+  say("64 MiB are unpinned", [&] { block.reset(); });
+  say("4 KiB of the device are allocated", [&] { block = require(device.allocate(MemoryKind::device, kSmall)); });
+  say("4 KiB of the device are freed", [&] { block.reset(); });
+  say("64 MiB of the device are allocated", [&] { block = require(device.allocate(MemoryKind::device, kLarge)); });
+  say("64 MiB of the device are exported (CUDA IPC)", [&] { (void)device.exportMemory(block->data()); });
+  say("64 MiB of the device are freed", [&] { block.reset(); });
+  say("the device is opened once more", [&] { other = require(CudaDevice::open(driver, 0)); });
+  say("the kernels are loaded", [&] { require(device.prepareArithmetic()); });
+  const auto memory = require(device.allocate(MemoryKind::device, kSmall));
+  const CopyJob within{memory->data(), memory->data() + kSmall / 2, kSmall / 2};
+  say("a copy in another stream", [&] {
+    require(queue->copy({&within, 1}));
+    finish(device, *queue);
+  });
+  ReduceJob reduce;
+  reduce.dtype = GOSS_FLOAT32;
+  reduce.op = GOSS_SUM;
+  reduce.to = memory->data();
+  reduce.a = memory->data();
+  reduce.b = memory->data() + kSmall / 2;
+  reduce.count = 16;
+  say("a kernel in another stream", [&] {
+    require(queue->reduce(reduce));
+    finish(device, *queue);
+  });
+  say("a stream is destroyed", [&] { queue.reset(); });
+}
+
+/// How many pairs of a copy and a raised flag a stream takes behind a closed gate before the thread that enqueues
+/// waits.
+void measureDepth(CudaDevice& device, const char* kind, const GateKernels* gates, std::byte* memory) {
+  constexpr int kMost = 20000;
+  const auto pinned = require(device.allocate(MemoryKind::pinned, 4096));
+  std::atomic<int> enqueued{0};
+  std::jthread caller;
+  {
+    const ClosedGate gate(device, gates);
+    caller = std::jthread([&] {
+      const CopyJob job{pinned->data() + 64, memory, 64};
+      for (; enqueued < kMost; ++enqueued) {
+        require(gate.stream().copy({&job, 1}));
+        require(gate.stream().raise(flagAt(*pinned, 0), 1));
+      }
+    });
+    for (int before = -1; before != enqueued;) {
+      before = enqueued;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    fmt::print("behind a gate by {} a stream takes {}{} copies and flags\n", kind,
+               enqueued == kMost ? "more than " : "", enqueued.load());
+    gate.open();
+    caller.join();
+  }
+}
+
 void measureGates(CudaDevice& device, const char* kind, const GateKernels* gates, std::byte* memory, int count) {
   fmt::print("gate by {:<18} {:7.1f} us from the host through the stream and back, median of {}\n", kind,
              gateSeconds(device, gates, count) * 1e6, count);
@@ -202,6 +321,8 @@ int run(const Options& options) {
   const auto word = require(device->allocate(MemoryKind::pinned, 64));
   if (queueWith(*device, nullptr)->raise(flagAt(*word, 0), 1).isOk()) {
     measureGates(*device, "memory operations", nullptr, memory->data(), options.gates);
+    measureWaits(*device, *driver, "memory operations", nullptr);
+    measureDepth(*device, "memory operations", nullptr, memory->data());
   } else {
     fmt::print("gate by memory operations: the streams have none\n");
   }
@@ -213,6 +334,8 @@ int run(const Options& options) {
     return 0;
   }
   measureGates(*device, "kernel", &library.value()->gates, memory->data(), options.gates);
+  measureWaits(*device, *driver, "kernel", &library.value()->gates);
+  measureDepth(*device, "kernel", &library.value()->gates, memory->data());
   return 0;
 }
 

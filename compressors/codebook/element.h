@@ -58,7 +58,7 @@ GOSS_HOST_DEVICE float dynamicValue(std::uint32_t code) {
 
 /// Code of NormalMap's value nearest to a value of a block whose peak is 1; of two equally near ones the lower.
 GOSS_HOST_DEVICE std::uint32_t normalCode(float value) {
-  constexpr NormalMap kMap;
+  constexpr NormalMap kMap{};
   std::uint32_t code = 0;
 #pragma GCC unroll 15
   for (int i = 0; i < 15; ++i) {

@@ -275,7 +275,7 @@ struct DynamicMagnitudes {
 };
 /// dynamicValue() from a table: dynamicValue() divides doubles, which takes a GPU a hundred instructions and more.
 GOSS_DEVICE float dynamicLookUp(std::uint32_t code) {
-  static constexpr DynamicMagnitudes kMagnitudes;
+  static constexpr DynamicMagnitudes kMagnitudes{}; // Without the braces nvcc 13.0 leaves the table 0.
   const std::int32_t index = static_cast<std::int32_t>(code) - static_cast<std::int32_t>(DynamicMap::kZeroCode);
   const float value = kMagnitudes.value[index < 0 ? -index : index];
   return index < 0 ? -value : value;
@@ -327,7 +327,7 @@ struct Normal : PlainScaling {
     return how.inverse == 0.0f ? NormalMap::kZeroCode : normalCode(value * how.inverse);
   }
   GOSS_DEVICE static float value(const KernelFormat&, std::uint32_t code, const Scale& how) {
-    static constexpr NormalMap kMap;
+    static constexpr NormalMap kMap{}; // Without the braces nvcc 13.0 leaves the table 0.
     return kMap.value[code & 15u] * how.scale;
   }
   GOSS_DEVICE static void store(const KernelFormat&, unsigned char* payload, std::size_t total, std::size_t block,

@@ -99,7 +99,9 @@ float* deviceFloats(size_t count) {
 }
 
 void put(void* device, const void* host, size_t bytes) {
-  if (bytes > 0) CUDA(cuMemcpyHtoD_v2((CUdeviceptr)(uintptr_t)device, host, bytes));
+  if (bytes == 0) return;
+  CUDA(cuMemcpyHtoD_v2((CUdeviceptr)(uintptr_t)device, host, bytes)); // It may return before the bytes are there.
+  CUDA(cuStreamSynchronize(NULL));
 }
 
 void get(void* host, const void* device, size_t bytes) {

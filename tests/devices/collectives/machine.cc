@@ -14,15 +14,23 @@ namespace {
 
 constexpr int kDevicesOfRank = 2;
 
-/// A function of the stand-in, which is loaded as the provider `cuda` loads the driver.
-template <typename F>
-F* standinFunction(F*, const char* name) {
+/// A function of the driver, which the provider `cuda` loads in the same way; null when the driver has none of the
+/// name.
+void* findInDriver(const char* name) {
   void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
-  void* found = library == nullptr ? nullptr : ::dlsym(library, name);
+  return library == nullptr ? nullptr : ::dlsym(library, name);
+}
+
+/// As findInDriver(), for the driver's interface and, where the driver is the stand-in, that of the stand-in.
+template <typename F>
+F* driverFunction(F*, const char* name) {
+  void* found = findInDriver(name);
   if (found == nullptr)
     throw std::runtime_error(std::string(name) + " is missing: LD_LIBRARY_PATH must lead to the stand-in libcuda.so.1");
   return reinterpret_cast<F*>(found);
 }
+
+bool testsProviderCuda() { return std::string_view(testedProvider()) == "cuda"; }
 
 // Of pointers that are not followed: the program is not linked with the stand-in.
 constexpr decltype(&cudaStandinConfigure) kConfigure = nullptr;
@@ -34,9 +42,11 @@ constexpr decltype(&cuMemAllocAsync) kAllocAsync = nullptr;
 constexpr decltype(&cuStreamBeginCapture_v2) kBeginCapture = nullptr;
 constexpr decltype(&cuStreamEndCapture) kEndCapture = nullptr;
 
+/// All are 0 on a GPU, whose driver counts nothing.
 standin::Counts standinCounts() {
   standin::Counts counts;
-  standinFunction(kCounts, "cudaStandinCounts")(&counts);
+  if (testsGpu()) return counts;
+  driverFunction(kCounts, "cudaStandinCounts")(&counts);
   return counts;
 }
 
@@ -51,7 +61,9 @@ const char* testedProvider() {
   return named == nullptr ? "threads" : named;
 }
 
-bool testsStandin() { return std::string_view(testedProvider()) == "cuda"; }
+bool testsStandin() { return testsProviderCuda() && findInDriver("cudaStandinConfigure") != nullptr; }
+
+bool testsGpu() { return testsProviderCuda() && !testsStandin(); }
 
 void makeMachine(const MachineSetup& setup, int ranks) {
   if (!testsStandin()) return;
@@ -62,55 +74,55 @@ void makeMachine(const MachineSetup& setup, int ranks) {
   const char* memops = std::getenv("CUDA_STANDIN_MEMOPS"); // Of a run of all tests.
   settings.memops = memops == nullptr ? 1 : std::atoi(memops);
   if (setup.standin) setup.standin(settings);
-  standinFunction(kConfigure, "cudaStandinConfigure")(settings);
+  driverFunction(kConfigure, "cudaStandinConfigure")(settings);
 }
 
 int playRank(const MachineSetup& setup, int rank) {
   const int first = firstDeviceOf(setup, rank);
-  if (!testsStandin()) {
+  if (!testsProviderCuda()) {
     useNewDevices(rank == setup.other_rank ? setup.other_behaviour : setup.behaviour);
     return first;
   }
   CUcontext context = nullptr;
-  standinFunction(kRetain, "cuDevicePrimaryCtxRetain")(&context, first);
-  standinFunction(kSetCurrent, "cuCtxSetCurrent")(context);
+  driverFunction(kRetain, "cuDevicePrimaryCtxRetain")(&context, first);
+  driverFunction(kSetCurrent, "cuCtxSetCurrent")(context);
   return first;
 }
 
 void beginToFail(const MachineSetup& setup, int rank) {
   const long jobs = (rank == setup.other_rank ? setup.other_behaviour : setup.behaviour).fail_at;
-  if (!testsStandin() || jobs == 0) return;
-  standinFunction(kFail, "cudaStandinFail")(firstDeviceOf(setup, rank), static_cast<std::uint64_t>(jobs));
+  if (!testsProviderCuda() || jobs == 0) return;
+  driverFunction(kFail, "cudaStandinFail")(firstDeviceOf(setup, rank), static_cast<std::uint64_t>(jobs));
 }
 
 void failNow(int rank) {
-  if (!testsStandin()) return failFirstDevice();
-  standinFunction(kFail, "cudaStandinFail")(firstDeviceOf({}, rank), 1);
+  if (!testsProviderCuda()) return failFirstDevice();
+  driverFunction(kFail, "cudaStandinFail")(firstDeviceOf({}, rank), 1);
 }
 
-void failFrom(int calls) { standinFunction(kFail, "cudaStandinFail")(0, static_cast<std::uint64_t>(calls)); }
+void failFrom(int calls) { driverFunction(kFail, "cudaStandinFail")(0, static_cast<std::uint64_t>(calls)); }
 
 std::string deviceText(int rank) {
-  if (!testsStandin()) return "threads device 0 failed";
+  if (!testsProviderCuda()) return "threads device 0 failed";
   return "cuda device " + std::to_string(firstDeviceOf({}, rank)) + " (Stand-in device ";
 }
 
 Copied copiedBytes() {
-  if (!testsStandin()) return copiedByThreads();
+  if (!testsProviderCuda()) return copiedByThreads();
   const standin::Counts counts = standinCounts();
   return {counts.to_host, counts.to_device, counts.within};
 }
 
-std::uint64_t classifiedAddresses() { return testsStandin() ? standinCounts().classified : classifiedByThreads(); }
+std::uint64_t classifiedAddresses() { return testsProviderCuda() ? standinCounts().classified : classifiedByThreads(); }
 
 void setCapturing(void* stream, bool captured) {
-  if (!testsStandin()) return setCaptured(stream, captured);
+  if (!testsProviderCuda()) return setCaptured(stream, captured);
   auto* const handle = static_cast<CUstream>(stream);
   CUgraph graph = nullptr;
   if (captured) {
-    standinFunction(kBeginCapture, "cuStreamBeginCapture_v2")(handle, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    driverFunction(kBeginCapture, "cuStreamBeginCapture_v2")(handle, CU_STREAM_CAPTURE_MODE_GLOBAL);
   } else {
-    standinFunction(kEndCapture, "cuStreamEndCapture")(handle, &graph);
+    driverFunction(kEndCapture, "cuStreamEndCapture")(handle, &graph);
   }
 }
 
@@ -118,7 +130,7 @@ std::uint64_t openedHandles() { return standinCounts().opened; }
 
 void* memoryOfPool(std::size_t bytes) {
   CUdeviceptr memory = 0;
-  if (standinFunction(kAllocAsync, "cuMemAllocAsync")(&memory, bytes, nullptr) != CUDA_SUCCESS) return nullptr;
+  if (driverFunction(kAllocAsync, "cuMemAllocAsync")(&memory, bytes, nullptr) != CUDA_SUCCESS) return nullptr;
   return reinterpret_cast<void*>(memory);
 }
 

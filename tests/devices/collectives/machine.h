@@ -1,5 +1,6 @@
 /// The devices on which collectives are tested: those of the provider that GOSS_TEST_DEVICES names, `threads` or
-/// `cuda`, where `cuda` is the stand-in of tests/cuda.
+/// `cuda`. The latter finds the stand-in of tests/cuda or, under scripts/gpu-check, GPU 0, which all ranks share and
+/// which neither fails nor counts at a test's wish.
 #ifndef GOSS_TESTS_DEVICES_COLLECTIVES_MACHINE_H_
 #define GOSS_TESTS_DEVICES_COLLECTIVES_MACHINE_H_
 
@@ -15,6 +16,8 @@ namespace goss::test {
 /// "threads" unless GOSS_TEST_DEVICES names another one.
 const char* testedProvider();
 bool testsStandin();
+/// The provider is `cuda`, and its driver is that of a GPU.
+bool testsGpu();
 
 /// Each rank has devices of its own, two of them, unless `share`.
 struct MachineSetup {

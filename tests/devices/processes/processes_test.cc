@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -21,6 +22,11 @@ using Clock = std::chrono::steady_clock;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+/// The program of a rank, which lies beside this one.
+std::string processRank() {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "device_process_rank").string();
+}
+
 /// Processes that play `role`, a test of process_rank.cc.
 class Processes {
  public:
@@ -28,18 +34,20 @@ class Processes {
             const std::vector<std::string>& of_rank_1 = {}) {
     const std::string port = std::to_string(freePorts(1));
     for (int rank = 0; rank < ranks; ++rank) {
-      std::vector<std::string> environment{"RANK=" + std::to_string(rank),
-                                           "WORLD_SIZE=" + std::to_string(ranks),
-                                           "MASTER_ADDR=127.0.0.1",
-                                           "MASTER_PORT=" + port,
-                                           "GOSS_DEVICE=cuda",
-                                           "GOSS_TEST_DEVICES=cuda",
-                                           "CUDA_STANDIN_DEVICES=2"};
+      std::vector<std::string> environment{
+          "RANK=" + std::to_string(rank),
+          "WORLD_SIZE=" + std::to_string(ranks),
+          "MASTER_ADDR=127.0.0.1",
+          "MASTER_PORT=" + port,
+          "GOSS_DEVICE=cuda",
+          "GOSS_TEST_DEVICES=cuda",
+          "CUDA_STANDIN_DEVICES=2",
+          "GTEST_TOTAL_SHARDS=1", // Or this program's part of the tests would be empty.
+          "GTEST_SHARD_INDEX=0"};
       environment.insert(environment.end(), settings.begin(), settings.end());
       if (rank == 1) environment.insert(environment.end(), of_rank_1.begin(), of_rank_1.end());
       ranks_.push_back(std::make_unique<ChildProcess>(
-          std::vector<std::string>{PROCESS_RANK, "--gtest_filter=ProcessRank." + role, "--gtest_brief=1"},
-          environment));
+          std::vector<std::string>{processRank(), "--gtest_filter=ProcessRank." + role}, environment));
     }
   }
 
@@ -51,6 +59,7 @@ class Processes {
       while (const auto line = ranks_[rank]->readLine(200s))
         said += *line + "\n";
       EXPECT_EQ(ranks_[rank]->wait(10s), 0) << "rank " << rank << " said: " << said;
+      EXPECT_THAT(said, HasSubstr("[  PASSED  ] 1 test.")) << "rank " << rank;
     }
   }
 

@@ -2,6 +2,7 @@
 
     run.py                    everything; prints what fails, and "N passed, N failed" at the end
     run.py --only EXPRESSION  scenarios whose name this regular expression finds
+    run.py --gpu LIBRARIES    on GPUs instead, with the libraries of this folder and whatever torch has CUDA, for scripts/gpu-check
 """
 
 import argparse
@@ -22,6 +23,8 @@ BACKENDS = ("gossamer", "nccl", "nccl-legacy", "nccl-lazy")
 MODES = {"one queue": {"CUDA_STANDIN_ONE_QUEUE": "1"}, "delay": {"CUDA_STANDIN_DELAY_US": "100"},
          "one queue, delay": {"CUDA_STANDIN_ONE_QUEUE": "1", "CUDA_STANDIN_DELAY_US": "100"}, "tcp": {"GOSS_TRANSPORT": "tcp"},
          "a device each": {"CUDA_STANDIN_DEVICES": "3"}, "non-blocking communicators": {"TORCH_NCCL_USE_COMM_NONBLOCKING": "1"}}
+# What a GPU's driver does not do at a test's wish, and names that torch has had since 2.14.
+ON_GPU_NOT = ("nccl-legacy", "nccl-lazy", "CUDA_STANDIN")
 # Torch's reasons: it asks the device for multicast.
 NOT_FOR = {"memory_of_the_library": ("gossamer", "nccl-legacy", "nccl-lazy")}
 
@@ -67,7 +70,11 @@ def worlds():
         yield from ((backend, size % 2 == turn % 2, size, mode) for size in (2, 3))
 
 
-def run_checks(meeting, only, count):
+def on_gpu_too(title, variables):
+    return not any(one in title or any(one in name for name in variables) for one in ON_GPU_NOT)
+
+
+def run_checks(meeting, options, count):
     import backend as ours  # pylint: disable=import-outside-toplevel
     import collectives  # pylint: disable=import-outside-toplevel
     import graphs  # pylint: disable=import-outside-toplevel
@@ -77,7 +84,7 @@ def run_checks(meeting, only, count):
 
     for backend, eager, size, mode in worlds():
         title = ", ".join(filter(None, (backend, "eager" if eager else "lazy", f"{size} ranks", mode)))
-        if not re.search(only, title):
+        if not re.search(options.only, title) or (options.gpu and not on_gpu_too(title, MODES.get(mode, {}))):
             continue
         own = functions(ours if backend == "gossamer" else graphs)
         checks = [one for one in (*functions(collectives), *functions(groups), *own) if backend not in NOT_FOR.get(one.__name__, ())]
@@ -132,12 +139,12 @@ def run_fault(meeting, name, title, backend, variables):
     return ranks, wrong
 
 
-def run_faults(meeting, only, count):
+def run_faults(meeting, options, count):
     for backend, (mode, variables), name in itertools.product(BACKENDS[:3], (("", {}), ("one queue", MODES["one queue"])), FAULTS):
         if backend == "gossamer" and name in NOT_OURS:
             continue
         title = ", ".join(filter(None, (backend, name.replace("_", " "), mode)))
-        if not re.search(only, title):
+        if not re.search(options.only, title) or (options.gpu and (name == "device_lost" or not on_gpu_too(title, {**variables, **FAULTS[name][0]}))):
             continue
         begun = time.monotonic()
         ranks, wrong = run_fault(meeting, name, title, backend, variables)
@@ -147,18 +154,20 @@ def run_faults(meeting, only, count):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="")
+    parser.add_argument("--gpu", metavar="LIBRARIES")
     options = parser.parse_args()
-    libraries = ":".join(os.path.join(BUILD, name) for name in PRELOADED)
+    found = [options.gpu] if options.gpu else [f"{BUILD}/standin", f"{BUILD}/lib"]
+    libraries = os.path.join(options.gpu, "libnccl.so.2") if options.gpu else ":".join(os.path.join(BUILD, name) for name in PRELOADED)
     if os.environ.get("LD_PRELOAD") != libraries:  # it is read when a process begins
-        os.environ.update(LD_PRELOAD=libraries, LD_LIBRARY_PATH=f"{BUILD}/standin:{BUILD}/lib", OMP_NUM_THREADS="1", PYTHONPATH=PACKAGE,
-                          GOSSAMER_LIBRARY=f"{BUILD}/lib/libgossamer.so.0")
+        os.environ.update(LD_PRELOAD=libraries, LD_LIBRARY_PATH=":".join([*found, os.environ.get("LD_LIBRARY_PATH", "")]), OMP_NUM_THREADS="1",
+                          PYTHONPATH=PACKAGE, GOSSAMER_LIBRARY=os.path.join(found[-1], "libgossamer.so.0"))
         os.execv(sys.executable, [sys.executable, "-B", *sys.argv])
     import rig  # pylint: disable=import-outside-toplevel
 
     meeting, count = rig.Meeting(), Count()
     try:
-        run_faults(meeting, options.only, count)
-        run_checks(meeting, options.only, count)
+        run_faults(meeting, options, count)
+        run_checks(meeting, options, count)
     finally:
         meeting.close()
     print(f"{count.passed} passed, {count.failed} failed")
