@@ -1,12 +1,14 @@
 // goss-device-limits: what the streams of a GPU allow a staged call: copies, fragments that pass through pinned memory
 // and gates, the latency of a gate of each kind, whether a closed one holds other streams back, which calls of the
 // driver wait for it, and how much a stream takes behind it.
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -263,6 +265,108 @@ void measureWaits(CudaDevice& device, const Driver& driver, const char* kind, co
   say("a stream is destroyed", [&] { queue.reset(); });
 }
 
+/// Says which calls of a second thread return while `blocked` keeps a first one in the driver, until a gate opens.
+void sayWhatWaitsBeside(CudaDevice& device, const char* title, const std::function<void(const ClosedGate&)>& blocked) {
+  constexpr std::chrono::milliseconds kLong(300);
+  fmt::print("while a thread {}:\n", title);
+  const auto queue = require(device.queue(nullptr));
+  const auto event = require(device.event());
+  require(queue->record(*event));
+  const auto memory = require(device.allocate(MemoryKind::device, 4096));
+  const auto pinned = require(device.allocate(MemoryKind::pinned, 4096));
+  const CopyJob job{pinned->data(), memory->data(), 4096};
+  std::unique_ptr<DeviceBlock> block;
+  const std::vector<std::pair<const char*, std::function<void()>>> calls{
+      {"an event is queried", [&] { (void)event->isDone(); }},
+      {"a copy in another stream",
+       [&] {
+         require(queue->copy({&job, 1}));
+       }},
+      {"a flag in another stream", [&] { require(queue->raise(flagAt(*pinned, 1000), 1)); }},
+      {"a block is pinned", [&] { block = require(device.allocate(MemoryKind::pinned, 4096)); }},
+      {"another thread's context is asked for", [&] { const devices::cuda::InContext inside(device.context()); }}};
+  for (const auto& [name, call] : calls) {
+    std::unique_ptr<ClosedGate> gate = std::make_unique<ClosedGate>(device, nullptr);
+    std::atomic<int> left{2};
+    std::jthread first([&] {
+      blocked(*gate);
+      --left;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // The first thread is in the driver.
+    const bool was_blocked = left == 2;
+    std::jthread second([&] {
+      call();
+      --left;
+    });
+    const auto begin = Clock::now();
+    while (left == 2 && Clock::now() - begin < kLong)
+      std::this_thread::sleep_for(std::chrono::microseconds(10));
+    fmt::print("  {:<44} {}\n", name,
+               !was_blocked ? "was not tried: the first thread is through"
+               : left == 2  ? "WAITS, too"
+                            : "returns");
+    gate->open();
+    first.join();
+    second.join();
+  }
+}
+
+void measureLocks(CudaDevice& device, std::byte* memory) {
+  std::vector<std::unique_ptr<DeviceBlock>> blocks;
+  for (int i = 0; i < 10; ++i)
+    blocks.push_back(require(device.allocate(i < 5 ? MemoryKind::pinned : MemoryKind::device, 4096)));
+  const auto free = [&](const ClosedGate& /*gate*/) { blocks.pop_back(); };
+  sayWhatWaitsBeside(device, "frees memory of the device", free);
+  sayWhatWaitsBeside(device, "unpins memory", free);
+  const auto pinned = require(device.allocate(MemoryKind::pinned, 4096));
+  sayWhatWaitsBeside(device, "enqueues more than a stream takes", [&](const ClosedGate& gate) {
+    const CopyJob job{pinned->data() + 64, memory, 64};
+    for (int i = 0; i < 2000; ++i)
+      require(gate.stream().copy({&job, 1}));
+  });
+}
+
+/// In how many of `tries` a stream reads from device memory what was there before a copy that has returned.
+int staleReads(CudaDevice& device, std::byte* memory, int tries) {
+  const auto queue = require(device.queue(nullptr));
+  const auto pinned = require(device.allocate(MemoryKind::pinned, 4096));
+  using Copy = CUresult (*)(CUdeviceptr to, const void* from, std::size_t bytes);
+  const auto copy = reinterpret_cast<Copy>(::dlsym(::dlopen("libcuda.so.1", RTLD_NOW), "cuMemcpyHtoD_v2"));
+  int stale = 0;
+  for (int i = 1; i <= tries; ++i) {
+    const std::uint64_t value = static_cast<std::uint64_t>(i);
+    {
+      const devices::cuda::InContext inside(device.context());
+      copy(reinterpret_cast<CUdeviceptr>(memory), &value, sizeof value);
+    }
+    const CopyJob job{pinned->data(), memory, sizeof value};
+    require(queue->copy({&job, 1}));
+    finish(device, *queue);
+    std::uint64_t read = 0;
+    std::memcpy(&read, pinned->data(), sizeof read);
+    stale += read != value ? 1 : 0;
+  }
+  return stale;
+}
+
+void sayStaleReads(CudaDevice& device, const Driver& driver, std::byte* memory) {
+  constexpr int kTries = 1000;
+  fmt::print("behind a copy from pageable memory a stream reads what was there before in {} of {} times",
+             staleReads(device, memory, kTries), kTries);
+  unsigned flags = 0;
+  {
+    const devices::cuda::InContext inside(device.context());
+    if (driver.ctxSetFlags == nullptr || driver.ctxGetFlags(&flags) != CUDA_SUCCESS ||
+        driver.ctxSetFlags(flags & ~CU_CTX_SYNC_MEMOPS) != CUDA_SUCCESS) {
+      fmt::print("\n");
+      return;
+    }
+  }
+  fmt::print("; without CU_CTX_SYNC_MEMOPS {} times\n", staleReads(device, memory, kTries));
+  const devices::cuda::InContext inside(device.context());
+  driver.ctxSetFlags(flags);
+}
+
 /// How many pairs of a copy and a raised flag a stream takes behind a closed gate before the thread that enqueues
 /// waits.
 void measureDepth(CudaDevice& device, const char* kind, const GateKernels* gates, std::byte* memory) {
@@ -318,11 +422,13 @@ int run(const Options& options) {
   const auto memory = require(device->allocate(MemoryKind::device, options.bytes));
   fmt::print("{}\n", device->name());
   measureCopies(*device, memory->data(), options);
+  sayStaleReads(*device, *driver, memory->data());
   const auto word = require(device->allocate(MemoryKind::pinned, 64));
   if (queueWith(*device, nullptr)->raise(flagAt(*word, 0), 1).isOk()) {
     measureGates(*device, "memory operations", nullptr, memory->data(), options.gates);
     measureWaits(*device, *driver, "memory operations", nullptr);
     measureDepth(*device, "memory operations", nullptr, memory->data());
+    measureLocks(*device, memory->data());
   } else {
     fmt::print("gate by memory operations: the streams have none\n");
   }

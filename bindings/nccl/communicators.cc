@@ -25,10 +25,14 @@ using goss::nccl::Turn;
 
 namespace {
 
-/// Enrolls a communicator that `start` brings to life, out of `parent` (null: out of none).
+/// Enrolls a communicator that `start` brings to life, out of `parent` (null: out of none). A new world opens the
+/// device that is current: later on, another communicator's stream may wait for this thread, and to open it for that.
 ncclResult_t make(const std::shared_ptr<ncclComm>& comm, const ncclComm* parent, ncclComm_t* out, Starter start) {
   *out = goss::nccl::enroll(comm);
-  return goss::nccl::begin(comm, parent, out, std::move(start));
+  return goss::nccl::begin(comm, parent, out, [device = &comm->device, start = std::move(start)](Turn& turn) {
+    const goss::devices::cuda::InContext current(goss::nccl::contextOf(*device));
+    return start(turn);
+  });
 }
 
 Result<goss::Device*> currentDevice() {

@@ -24,9 +24,10 @@ void* handleOf(cudaStream_t stream) {
 }
 
 devices::cuda::CudaDevice& cudaOf(Device& device) { return static_cast<devices::cuda::CudaDevice&>(device); }
-const devices::cuda::Context& contextOf(Device& device) { return cudaOf(device).context(); }
 
 } // namespace
+
+const devices::cuda::Context& contextOf(Device& device) { return cudaOf(device).context(); }
 
 Result<std::unique_ptr<StreamOrder>> StreamOrder::make(Device& device, goss_comm_t comm, std::shared_ptr<Turns> turns) {
   std::unique_ptr<StreamOrder> made(new StreamOrder(device, comm, std::move(turns)));

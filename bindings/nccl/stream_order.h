@@ -20,6 +20,9 @@
 
 namespace goss::nccl {
 
+/// The context of a communicator's device.
+const devices::cuda::Context& contextOf(Device& device);
+
 /// Thread-safe. Calls are matched with those of the other ranks in the order of submit().
 class StreamOrder {
  public:

@@ -58,11 +58,14 @@ Result<Device*> CudaProvider::open(int ordinal) {
 
 Result<Device*> CudaProvider::current() { return open(currentOrdinal()); }
 
-int CudaProvider::currentOrdinal() const {
+CUcontext CudaProvider::currentContext() const {
   CUcontext context = nullptr;
+  return driver_.ctxGetCurrent(&context) == CUDA_SUCCESS ? context : nullptr;
+}
+
+int CudaProvider::currentOrdinal() const {
   CUdevice device = 0;
-  if (driver_.ctxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return 0;
-  return driver_.ctxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
+  return currentContext() != nullptr && driver_.ctxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
 }
 
 } // namespace goss::devices::cuda

@@ -25,10 +25,13 @@ class CudaProvider final : public DeviceProvider {
   [[nodiscard]] int deviceCount() const override { return static_cast<int>(devices_.size()); }
   Result<MemoryInfo> classify(const void* pointer) override;
   Result<Device*> open(int ordinal) override;
+  [[nodiscard]] bool hasCurrent() const override { return currentContext() != nullptr; }
   Result<Device*> current() override;
   std::string currentIdentity() override { return CudaDevice::identityOf(driver_, currentOrdinal()); }
 
  private:
+  /// Null: the calling thread has none.
+  [[nodiscard]] CUcontext currentContext() const;
   [[nodiscard]] int currentOrdinal() const;
 
   const Driver& driver_;

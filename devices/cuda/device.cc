@@ -121,8 +121,18 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int o
   if (error != CUDA_SUCCESS)
     return Status::error(GOSS_ERR_DEVICE, fmt::format("{} does not open: {}", name, driver.textOf(error)));
   auto opened = std::make_unique<CudaDevice>(driver, ordinal, context, name);
+  opened->synchronizeCopies();
   if (Status status = opened->probeFlags(); !status.isOk()) return status;
   return opened;
+}
+
+void CudaDevice::synchronizeCopies() {
+  const Driver& driver = context_.driver();
+  if (driver.ctxGetFlags == nullptr || driver.ctxSetFlags == nullptr) return;
+  const InContext inside(context_);
+  unsigned flags = 0;
+  if (driver.ctxGetFlags(&flags) == CUDA_SUCCESS && (flags & CU_CTX_SYNC_MEMOPS) == 0)
+    driver.ctxSetFlags(flags | CU_CTX_SYNC_MEMOPS); // A driver that refuses it leaves the program as it was.
 }
 
 Status CudaDevice::probeFlags() {
@@ -130,7 +140,8 @@ Status CudaDevice::probeFlags() {
   if (!word.isOk()) return word.status();
   auto tried = queue(nullptr);
   if (!tried.isOk()) return tried.status();
-  auto* const flag = reinterpret_cast<Flag>(word.value()->data());
+  probed_ = word.take();
+  auto* const flag = reinterpret_cast<Flag>(probed_->data());
   Status status = tried.value()->raise(flag, 1);
   if (status.isOk()) status = tried.value()->await(flag, 1);
   if (status.kind() != GOSS_ERR_UNSUPPORTED) return status;

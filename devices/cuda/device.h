@@ -33,7 +33,11 @@ class CudaDevice final : public Device {
 
  private:
   Status checkStream(CUstream stream) const;
-  /// Finds out how streams raise and await flags: by memory operations, as since CUDA 12, or by kernels.
+  /// Has cudaMemcpy() and its kind wait until the bytes are on the device. By default one from pageable memory returns
+  /// before, and streams that do not wait for the default stream, as ours, could read what was there.
+  void synchronizeCopies();
+  /// Finds out how streams raise and await flags: by memory operations, as since CUDA 12, or by kernels. To be called
+  /// once.
   Status probeFlags();
   /// Where there are no memory operations. GOSS_ERR_UNSUPPORTED: there are no kernels, or none may wait.
   Status loadGates();
@@ -41,7 +45,8 @@ class CudaDevice final : public Device {
   const Context context_;
   const int ordinal_;
   const std::string identity_;
-  const GateKernels* gates_ = nullptr; ///< Null: streams have memory operations, or `flags_` says what is missing.
+  std::unique_ptr<DeviceBlock> probed_; ///< Kept, because to unpin memory waits for all streams of the device.
+  const GateKernels* gates_ = nullptr;  ///< Null: streams have memory operations, or `flags_` says what is missing.
   Status flags_;
 };
 

@@ -208,6 +208,8 @@ class DeviceProvider {
   virtual Result<MemoryInfo> classify(const void* pointer) = 0;
   /// The provider keeps it. Errors: GOSS_ERR_INVALID_ARGUMENT for an ordinal that does not exist; the device's.
   virtual Result<Device*> open(int ordinal) = 0;
+  /// Whether the calling thread has a current device. Makes no context on any device.
+  [[nodiscard]] virtual bool hasCurrent() const = 0;
   /// The calling thread's current device, or the first one.
   virtual Result<Device*> current() = 0;
   /// What tells the device that current() means from others, alike in all processes of the host: at most 16 bytes.
@@ -227,7 +229,7 @@ struct DevicePlug {
 
 inline constexpr const char* kDevicePlugSymbol = "goss_device_plug";
 /// Changes whenever the device seam or a type in it does.
-inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 7";
+inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 8";
 
 } // namespace goss
 

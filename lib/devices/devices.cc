@@ -56,6 +56,11 @@ Result<DeviceStation*> Devices::station(int ordinal) {
   return &stations_.try_emplace(ordinal, *device.value(), in.take(), out.take(), computes).first->second;
 }
 
+void Devices::openCurrent() {
+  if (!present() || !provider_->hasCurrent()) return;
+  if (const Result<Device*> current = provider_->current(); current.isOk()) (void)station(current.value()->ordinal());
+}
+
 Status Devices::prepare(int ordinal, void* stream) {
   const Result<DeviceStation*> opened = station(ordinal);
   if (!opened.isOk() || stream == nullptr) return Status::ok();

@@ -43,6 +43,9 @@ class Devices {
   void prepareCodec(int ordinal, const std::string& spec);
   /// Ranks may share devices, which then reduce for them. Before the first station().
   void compute() { computes_ = true; }
+  /// Makes the station of the calling thread's current device, if it has one: later on, that could wait for streams
+  /// which themselves wait for calls of this thread. A device that does not open fails the calls on it.
+  void openCurrent();
   /// The calling thread's current device.
   Result<Device*> current() { return provider_->current(); }
   /// As DeviceProvider::currentIdentity(); empty where there are no devices.

@@ -165,6 +165,7 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   assumeAlone();
   for (int peer = 0; peer < launch.ranks; ++peer) // Any two may become a communicator.
     if (world->lendingAmong({launch.rank, peer}) != nullptr) world->devices_->compute();
+  world->devices_->openCurrent();
   world->mesh_->setPeerLostHandler([self](int peer, const Status& status, PeerLoss how) GOSS_ON_LOOP {
     self->lost_.push_back({peer, status, how});
   });

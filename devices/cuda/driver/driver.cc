@@ -43,6 +43,8 @@ void findContexts(Finder& find, Driver& driver) {
   find(driver.ctxPushCurrent, "cuCtxPushCurrent_v2");
   find(driver.ctxPopCurrent, "cuCtxPopCurrent_v2");
   find(driver.ctxGetDevice, "cuCtxGetDevice");
+  find.mayLack(driver.ctxGetFlags, "cuCtxGetFlags");
+  find.mayLack(driver.ctxSetFlags, "cuCtxSetFlags");
   find(driver.getErrorName, "cuGetErrorName");
   find(driver.getErrorString, "cuGetErrorString");
   find(driver.memAlloc, "cuMemAlloc_v2");

@@ -28,6 +28,8 @@ struct Driver {
   decltype(&cuCtxPushCurrent_v2) ctxPushCurrent;
   decltype(&cuCtxPopCurrent_v2) ctxPopCurrent;
   decltype(&cuCtxGetDevice) ctxGetDevice;
+  decltype(&cuCtxGetFlags) ctxGetFlags; ///< May be null, as the next one, before CUDA 12.1.
+  decltype(&cuCtxSetFlags) ctxSetFlags;
   decltype(&cuGetErrorName) getErrorName;
   decltype(&cuGetErrorString) getErrorString;
   decltype(&cuMemAlloc_v2) memAlloc;

@@ -122,6 +122,9 @@ CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device);
 CUresult cuCtxPushCurrent_v2(CUcontext context);
 CUresult cuCtxPopCurrent_v2(CUcontext* context);
 CUresult cuCtxGetDevice(CUdevice* device);
+CUresult cuCtxGetFlags(unsigned* flags);
+CUresult cuCtxSetFlags(unsigned flags); // Since CUDA 12.1.
+#define CU_CTX_SYNC_MEMOPS 0x80
 CUresult cuCtxSynchronize(void);
 CUresult cuGetErrorName(CUresult error, const char** name);
 CUresult cuGetErrorString(CUresult error, const char** text);

@@ -130,6 +130,16 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   standin::setCurrentContext(stack[--depth]);
   return CUDA_SUCCESS;
 }
+CUresult cuCtxGetFlags(unsigned* flags) {
+  *flags = standin::copiesSynchronize() ? CU_CTX_SYNC_MEMOPS : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetFlags(unsigned flags) {
+  standin::setCopiesSynchronize((flags & CU_CTX_SYNC_MEMOPS) != 0);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuCtxGetDevice(CUdevice* device) {
   *device = standin::currentDevice();
   return CUDA_SUCCESS;

@@ -21,7 +21,7 @@ struct Shared {
 };
 static_assert(sizeof(Shared) <= sizeof(CUipcMemHandle));
 
-/// Freeing waits for the device, as the real driver does.
+/// Freeing and unregistering wait for the device, as the driver 580 does on an H200 (goss-device-limits).
 CUresult release(std::uintptr_t address, Kind kind) {
   if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
   const auto range = memory().find(address);
@@ -29,7 +29,8 @@ CUresult release(std::uintptr_t address, Kind kind) {
     standin::complain("a call frees memory that is not allocated");
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (kind != Kind::registered) standin::synchronize(range->device);
+  const standin::LockedDriver locked;
+  standin::synchronize(range->device);
   return memory().release(address, kind) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -189,6 +190,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* out, CUipcMemHandle handle, unsigned
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
   if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
+  const standin::LockedDriver locked;
   standin::synchronize(standin::currentDevice());
   return memory().close(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

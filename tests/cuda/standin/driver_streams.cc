@@ -7,6 +7,7 @@
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "tests/cuda/standin/graphs.h"
 #include "tests/cuda/standin/memory.h"
@@ -36,8 +37,21 @@ bool isOnDevice(CUdeviceptr address) {
 /// Memory that the host could page out: the driver copies it before, or while, the call runs.
 bool pageable(CUdeviceptr address) { return !memory().find(address) && memory().reach(address, 1) != nullptr; }
 
+/// What a call that copies from pageable memory to the device reads before it returns, while the copy comes later.
+constexpr std::size_t kInline = std::size_t{64} << 10;
+
 CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream, bool wait) {
   if (bytes == 0) return standin::enter();
+  const bool is_inline = pageable(from) && isOnDevice(to) && bytes <= kInline;
+  if (is_inline && !(wait && standin::copiesSynchronize())) {
+    const auto* source = reinterpret_cast<const char*>(from);
+    return standin::submit(stream, [=, read = std::vector<char>(source, source + bytes)](const Queue& queue) {
+      char* target = touch(queue, to, bytes, "a copy writes memory that was freed, or behind its end");
+      if (target == nullptr) return;
+      std::memcpy(target, read.data(), bytes);
+      standin::countCopy(false, true, bytes);
+    });
+  }
   const CUresult result = standin::submit(stream, [=](const Queue& queue) {
     char* target = touch(queue, to, bytes, "a copy writes memory that was freed, or behind its end");
     const char* source = touch(queue, from, bytes, "a copy reads memory that was freed, or behind its end");

@@ -29,6 +29,9 @@ class Queue {
 
   /// Returns the item's ticket; tickets count from 1.
   std::uint64_t push(Item item);
+  /// Waits until the queue holds less than the driver puts into a queue of the hardware, or the device has a sticky
+  /// error.
+  void awaitRoom() const;
   std::uint64_t lastTicket() const;
   bool done(std::uint64_t ticket) const;
   /// Waits until the item of `ticket` has run, or the device has a sticky error.

@@ -26,6 +26,7 @@ Settings read() {
   read.memops = static_cast<int>(number("CUDA_STANDIN_MEMOPS", 1));
   read.kernels = static_cast<int>(number("CUDA_STANDIN_KERNELS", 1));
   read.launch_blocking = number("CUDA_STANDIN_LAUNCH_BLOCKING", 0) != 0;
+  read.lock = number("CUDA_STANDIN_LOCK", 0) != 0;
   read.fail_at = number("CUDA_STANDIN_FAIL_AT", 0);
   read.fail_code = static_cast<int>(number("CUDA_STANDIN_FAIL_CODE", 719));
   read.memory_bytes = number("CUDA_STANDIN_MEMORY_BYTES", read.memory_bytes);
@@ -43,6 +44,7 @@ std::atomic<std::uint64_t> classified{0};
 std::atomic<std::uint64_t> pinned{0};
 std::atomic<std::uint64_t> found{0};
 std::atomic<std::uint64_t> opened{0};
+std::atomic<bool> copies_synchronize{false};
 
 /// What cudaStandinConfigure() replaces. It outlives the threads of queues, which nobody joins at the end of a process.
 struct State {
@@ -91,6 +93,9 @@ void countCopy(bool from_device, bool on_device, std::size_t bytes) {
 void countClassified() { ++classified; }
 
 void countOpened() { ++opened; }
+
+bool copiesSynchronize() { return copies_synchronize; }
+void setCopiesSynchronize(bool set) { copies_synchronize = set; }
 
 bool pinnedFails() {
   const std::uint64_t first = settings().pinned_fail_at;

@@ -4,6 +4,8 @@
 /// - A stream is a queue with a thread of its own, so that order between streams, events and the host is real.
 /// - Device memory is mapped twice. The caller's addresses fault when the host touches them, as the device's memory of
 ///   a real machine does; copies and memory operations of streams use the other mapping.
+/// - Freeing and unregistering memory, and loading kernels, wait for all streams of the device. A stream takes some
+///   thousand items; who enqueues more waits.
 /// - What a real driver forbids or punishes is found: a copy into memory that was freed (the context is lost, and
 ///   standard error names the call), a host function that calls the driver, synchronising a stream that is captured,
 ///   the legacy default stream while a blocking stream is captured, asking for events and allocating while another
@@ -23,6 +25,9 @@
 ///   CUDA_STANDIN_MEMOPS=0         cuStreamWaitValue and cuStreamWriteValue are not supported; 2: the first is not
 ///   CUDA_STANDIN_KERNELS=0        devices cannot run the kernels of Gossamer; 2: none that runs for seconds
 ///   CUDA_STANDIN_LAUNCH_BLOCKING=1 who launches a kernel waits until it has run, as with CUDA_LAUNCH_BLOCKING=1
+///   CUDA_STANDIN_LOCK=1           a call that waits for the device, such as one that frees memory, keeps all other
+///   calls
+///                                 waiting meanwhile
 ///   CUDA_STANDIN_FAIL_AT=k        the k-th call on a device that reaches a stream or an event, and all calls on that
 ///                                 device after it, fail (0: none); its queues drop what they hold, host functions are
 ///                                 not called, waits never end
@@ -49,6 +54,7 @@ struct Settings {
   int memops = 1;
   int kernels = 1;
   bool launch_blocking = false;
+  bool lock = false;
   std::uint64_t fail_at = 0;
   int fail_code = 719;
   std::size_t memory_bytes = std::size_t{16} << 30;
@@ -90,6 +96,9 @@ struct Counts {
 void countCopy(bool from_device, bool to_device, std::size_t bytes);
 void countClassified();
 void countOpened();
+/// CU_CTX_SYNC_MEMOPS, of all devices.
+bool copiesSynchronize();
+void setCopiesSynchronize(bool set);
 /// Counts an allocation or registration of pinned memory. True: it fails.
 bool pinnedFails();
 

@@ -18,6 +18,8 @@ thread_local bool in_host_function = false;
 thread_local std::uint64_t refused_in = 0;
 thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
+std::recursive_mutex& driver_lock = *new std::recursive_mutex; ///< It outlives the threads of queues.
+
 /// All streams. It outlives the threads of queues, which nobody joins at the end of a process.
 struct Table {
   std::mutex mutex;
@@ -70,7 +72,15 @@ void orderWithLegacy(Stream& stream) {
 
 } // namespace
 
+LockedDriver::LockedDriver() : held_(settings().lock) {
+  if (held_) driver_lock.lock();
+}
+LockedDriver::~LockedDriver() {
+  if (held_) driver_lock.unlock();
+}
+
 CUresult enter() {
+  const LockedDriver locked; // Waits for calls that hold the lock.
   if (in_host_function) {
     complain("a host function called the driver, which is not permitted");
     return CUDA_ERROR_NOT_PERMITTED;
@@ -220,7 +230,11 @@ CUresult submit(CUstream handle, Queue::Item item) {
   }
   if (const CUresult error = refuseLegacy(*stream, true); error != CUDA_SUCCESS) return error;
   orderWithLegacy(*stream);
-  if (item != nullptr) stream->queue->push(std::move(item));
+  if (item == nullptr) return CUDA_SUCCESS;
+  const std::shared_ptr<Queue> queue = stream->queue;
+  const LockedDriver locked;
+  queue->awaitRoom();
+  queue->push(std::move(item));
   return CUDA_SUCCESS;
 }
 

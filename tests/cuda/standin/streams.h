@@ -47,6 +47,18 @@ struct Event {
 /// Counts a call that reaches a stream or an event. Not 0: what the call returns instead of doing anything, a sticky
 /// error or, in a host function, that it is not permitted.
 CUresult enter();
+/// A call that waits for the device, or for room in a stream, holds the driver's lock meanwhile where CUDA_STANDIN_LOCK
+/// is 1: every other call waits for it.
+class LockedDriver {
+ public:
+  LockedDriver();
+  LockedDriver(const LockedDriver&) = delete;
+  LockedDriver& operator=(const LockedDriver&) = delete;
+  ~LockedDriver();
+
+ private:
+  const bool held_;
+};
 /// The calling thread is in a host function for as long as this lives.
 class InHostFunction {
  public:

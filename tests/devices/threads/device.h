@@ -57,6 +57,7 @@ class ThreadsProvider final : public DeviceProvider {
   [[nodiscard]] int deviceCount() const override { return kThreadDevices; }
   Result<MemoryInfo> classify(const void* pointer) override;
   Result<Device*> open(int ordinal) override;
+  [[nodiscard]] bool hasCurrent() const override { return true; }
   Result<Device*> current() override { return open(0); }
   std::string currentIdentity() override { return devices_[0].identity(); }
 

@@ -2,6 +2,7 @@
 environment they read in the fork."""
 
 import datetime
+import faulthandler
 import json
 import os
 import signal
@@ -120,6 +121,7 @@ class Ranks:
                 file = os.open(self.path(number, suffix), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
                 os.dup2(file, stream)
             own = variables(number) if callable(variables) else variables
+            faulthandler.register(signal.SIGUSR1, file=1, all_threads=True)
             os.environ.update({"LOCAL_RANK": str(number), "GOSS_INTERFACE": "lo", **own})
             tcp = dist.TCPStore(HOST, port, is_master=False)
             body(Rank(number, size, lambda generation: dist.PrefixStore(f"{name} {generation}", tcp), 9))
@@ -141,6 +143,9 @@ class Ranks:
                     self.codes[number] = os.waitstatus_to_exitcode(status)
                     waiting.remove(number)
             time.sleep(0.01)
+        for number in waiting:  # where they are goes into their logs
+            os.kill(self.processes[number], signal.SIGUSR1)
+        time.sleep(0.5 if waiting else 0)
         for number in (*waiting, *but):
             os.kill(self.processes[number], signal.SIGKILL)
             os.waitpid(self.processes[number], 0)

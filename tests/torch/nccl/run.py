@@ -53,7 +53,7 @@ class Count:
         for check, problem in wrong.items():
             print(f"---- {check}: {problem}")
         for number in range(len(ranks.processes) if wrong else 0):
-            print(f"---- log of rank {number}, which ended with {ranks.codes[number]}\n{ranks.log(number)[-3000:]}")
+            print(f"---- log of rank {number}, which ended with {ranks.codes[number]}\n{ranks.log(number)[-6000:]}")
 
 
 def functions(module):
@@ -98,7 +98,7 @@ def run_checks(meeting, options, count):
 
         begun = time.monotonic()
         ranks = rig.Ranks(meeting, size, body, MODES.get(mode, {}))
-        ended = ranks.wait(150)
+        ended = ranks.wait(30 if options.gpu else 150)
         wrong = {}
         for name in [*(check.__name__ for check in checks), "destroy_process_group"]:
             said = [ranks.results(number).get(name, "not reached" if ended else "not reached in time") for number in range(size)]

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -105,12 +106,21 @@ F find(F, const char* name) {
 using Launch = decltype(&cudaStandinLaunch);
 constexpr Launch kLaunch = nullptr;
 constexpr decltype(&cudaStandinRunsKernels) kRunsKernels = nullptr;
+constexpr decltype(&cuCtxSynchronize) kSynchronize = nullptr;
 
 /// Whether the driver is the stand-in, and runs kernels now.
 Status checkDevice() {
   const auto runs = find(kRunsKernels, "cudaStandinRunsKernels");
   if (runs == nullptr) return Status::error(GOSS_ERR_UNSUPPORTED, "libcuda.so.1 is not the stand-in");
   return runs() ? Status::ok() : Status::error(GOSS_ERR_UNSUPPORTED, "CUDA_STANDIN_KERNELS is 0");
+}
+
+/// Kernels come to the device when they are loaded for the first time, which waits for its streams.
+Status load() {
+  Status status = checkDevice();
+  static std::once_flag loaded;
+  if (status.isOk()) std::call_once(loaded, find(kSynchronize, "cuCtxSynchronize"));
+  return status;
 }
 
 Status ofLaunch(int error) {
@@ -179,5 +189,5 @@ Result<std::unique_ptr<const KernelCodec>> makeCodec(std::string_view spec) {
 extern "C" {
 [[gnu::visibility("default")]] extern const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library;
 const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library{
-    goss::kDevicePlugVersion, checkDevice, makeCodec, {raiseFlag, awaitFlag}, {reduce, average, openError, keepError}};
+    goss::kDevicePlugVersion, load, makeCodec, {raiseFlag, awaitFlag}, {reduce, average, openError, keepError}};
 }
