@@ -11,7 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 try:
-    import gossamer.torch  # torch 2.9 and later find the backend without it
+    import gossamer.torch  # torch 2.14 and later find the backend without it
 except ImportError:
     pass
 

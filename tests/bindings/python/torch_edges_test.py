@@ -222,9 +222,9 @@ def check_mixed(store, rank, size):
     """A group of several backends; newer torch alone has them."""
     import gossamer.torch  # pylint: disable=import-outside-toplevel
     from gossamer import InvalidArgument  # pylint: disable=import-outside-toplevel
-    from gossamer.torch import GossamerGroup, _group  # pylint: disable=import-outside-toplevel
+    from gossamer.torch import GossamerGroup, _older  # pylint: disable=import-outside-toplevel
 
-    if not _group.HAS_BACKENDS:
+    if not _older.HAS_BACKENDS:
         return
     for name, is_ours in (("cpu:gossamer,cuda:gloo", False), ("cpu:gossamer", True)):
         dist.init_process_group(name, store=dist.PrefixStore(name, store), rank=rank, world_size=size, timeout=MOST)

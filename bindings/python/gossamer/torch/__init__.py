@@ -1,7 +1,7 @@
 """Gossamer under torch.distributed, for tensors on the CPU and on CUDA devices.
 
     import torch.distributed as dist
-    import gossamer.torch                      # torch 2.9 and later find the backend by themselves
+    import gossamer.torch                      # torch 2.14 and later find the backend by themselves
     dist.init_process_group("gossamer")        # torchrun says who this process is
 
 docs/python.md is the guide.
@@ -15,8 +15,9 @@ import torch.distributed as dist
 from .._comm import Comm
 from .._errors import InvalidArgument
 from ._fsdp import compress_fsdp
-from ._group import DEVICES, HAS_BACKENDS, Collectives, GossamerBackend, GossamerGroup, meet
+from ._group import Collectives, GossamerBackend, GossamerGroup, meet
 from ._hooks import group_of, hook
+from ._older import DEVICES, HAS_BACKENDS
 from ._options import Options
 from ._shrink import prepared, shrink
 from ._work import seconds
@@ -47,6 +48,8 @@ def _create(options: Any, pg_options: Any = None) -> Collectives:
     # A group of several backends takes its name from another one than this.
     is_part = HAS_BACKENDS and options.process_group.name() != "custom"
     made = GossamerBackend(comm) if is_part else GossamerGroup(comm, options.store)
+    if HAS_BACKENDS and not is_part:
+        made.bound_device_id = options.process_group.bound_device_id
     made.settings = settings
     return made
 

@@ -8,19 +8,17 @@ from typing import Any, Dict, List, Optional, Sequence
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch._C import _distributed_c10d as c10d
 
 from .._buffers import DTYPES, writable
 from .._comm import ANY_SOURCE, Comm
 from .._errors import Bootstrap, Error, InvalidArgument, Timeout
 from .._request import Request
 from .._world import UniqueId, init
+from ._older import DEVICES, HAS_BACKENDS, Backend, Group, OlderGroup
 from ._streams import COLLECTIVES, RECEIVES, SENDS, StreamPending, Streams, ordered
 from ._work import Completer, Finish, GroupWork, Pending, Unstarted, seconds
 
 Tensors = List[Tensor]
-
-DEVICES = ("cpu", "cuda")  # whose tensors the backend takes
 
 _BARRIER_TAG = 2**31 - 1
 _FIRST_TENSOR = 1 << 62  # apart from those that the program numbers itself
@@ -515,36 +513,22 @@ class Collectives:
     setTimeout = set_timeout
 
 
-def _is_constructible(base: Any) -> bool:
-    """Whether Python classes may derive from it."""
-    try:
-        type("Probe", (base,), {})(0, 1)
-        return True
-    except TypeError:
-        return False
-
-
-_Group: Any = c10d.ProcessGroup
-_Backend: Any = getattr(c10d, "Backend", None)
-HAS_BACKENDS = _Backend is not None and _is_constructible(_Backend)  # torch 2.9 and later
-
-
-class GossamerGroup(Collectives, _Group):  # type: ignore[misc]
+class GossamerGroup(Collectives, Group if HAS_BACKENDS else OlderGroup):  # type: ignore[misc]
     """A group of torch.distributed over Gossamer. Programs call its methods and get its works as they are; torch's C++ code, such as
     DistributedDataParallel's, calls them through the group, and what a group does not pass on through a backend within it."""
 
     def __init__(self, comm: Comm, store: Any = None) -> None:
         self._given_store = store
         if HAS_BACKENDS and store is not None:
-            _Group.__init__(self, store, comm.rank, comm.size)
+            Group.__init__(self, store, comm.rank, comm.size)
         else:
-            _Group.__init__(self, comm.rank, comm.size)
+            Group.__init__(self, comm.rank, comm.size)
         self._begin(comm)
         if HAS_BACKENDS:
             backend = GossamerBackend(comm, self)
             for device in DEVICES:
-                self._register_backend(torch.device(device), _Group.BackendType.CUSTOM, backend)
-            self._set_default_backend(_Group.BackendType.CUSTOM)
+                self._register_backend(torch.device(device), Group.BackendType.CUSTOM, backend)
+            self._set_default_backend(Group.BackendType.CUSTOM)
 
     def split_group(self, ranks: Sequence[int], timeout: Any = None, opts: Any = None, group_name: Optional[str] = None,
                     group_desc: Optional[str] = None, device_types: Any = None) -> "Optional[GossamerGroup]":
@@ -565,13 +549,13 @@ class GossamerGroup(Collectives, _Group):  # type: ignore[misc]
             self.shutdown()
 
 
-class GossamerBackend(Collectives, _Backend if HAS_BACKENDS else object):  # type: ignore[misc]
+class GossamerBackend(Collectives, Backend if HAS_BACKENDS else object):  # type: ignore[misc]
     """Gossamer as a backend of a group of torch: a group that has other backends beside, such as "cpu:gossamer,cuda:nccl", or a
     GossamerGroup, which lends its completer, streams and defaults. torch hands the program works of its own, whose is_completed() stays
     False."""
 
     def __init__(self, comm: Comm, lender: Optional[Collectives] = None) -> None:
-        _Backend.__init__(self, comm.rank, comm.size)
+        Backend.__init__(self, comm.rank, comm.size)
         self._begin(comm, lender)
         self._is_lent = lender is not None
 

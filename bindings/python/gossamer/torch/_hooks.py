@@ -9,7 +9,8 @@ import torch.distributed as dist
 
 from .._comm import Comm
 from .._errors import Error, InvalidArgument
-from ._group import DEVICES, Collectives
+from ._group import Collectives
+from ._older import DEVICES
 
 COMPRESSED = (torch.float32, torch.float16, torch.bfloat16)
 

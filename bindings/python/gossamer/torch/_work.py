@@ -137,7 +137,7 @@ class Unstarted(Pending):
 
 
 class GroupWork(Work):
-    """A started operation, on which torch waits. Where groups are Backends (torch 2.9 and later), torch's C++ half hands the program a work of its own, which
+    """A started operation, on which torch waits. Where groups are Backends (torch 2.14 and later), torch's C++ half hands the program a work of its own, which
     calls back for wait() and get_future() alone: there is_completed() stays False, and a future's done() tells."""
 
     def __init__(self, completer: "Completer", pending: Pending):
