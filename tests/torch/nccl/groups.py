@@ -3,7 +3,7 @@
 import torch
 import torch.distributed as dist
 
-from rig import device, numbers, on_device, room, same
+from rig import LeftOut, device, numbers, on_device, room, same
 
 
 def _sum_in(group, rank, members, count=100):
@@ -84,29 +84,35 @@ def a_device_mesh(rank):
     _sum_in(mesh["outer"].get_group(), rank, [rank.number])
 
 
+def _split(rank, parts, parent=None):
+    if not rank.is_eager and hasattr(dist.distributed_c10d, "_is_safe_to_split"):
+        raise LeftOut("torch before 2.15 splits no group without a device_id")
+    return dist.split_group(parent, split_ranks=parts)
+
+
 def split_into_all(rank):
-    group = dist.split_group(split_ranks=[list(range(rank.size))])
+    group = _split(rank, [list(range(rank.size))])
     _sum_in(group, rank, range(rank.size))
 
 
 def split_into_parts(rank):
     parts = [[0], list(range(1, rank.size))]
-    group = dist.split_group(split_ranks=parts)
+    group = _split(rank, parts)
     _sum_in(group, rank, parts[0] if rank.number == 0 else parts[1])
     dist.barrier()
 
 
 def split_leaves_a_rank_out(rank):
     members = list(range(rank.size - 1))
-    group = dist.split_group(split_ranks=[members])
+    group = _split(rank, [members])
     if rank.number in members:
         _sum_in(group, rank, members)
     dist.barrier()
 
 
 def split_of_a_split(rank):
-    first = dist.split_group(split_ranks=[list(range(rank.size))])
-    second = dist.split_group(first, split_ranks=[list(range(rank.size))])
+    first = _split(rank, [list(range(rank.size))])
+    second = _split(rank, [list(range(rank.size))], first)
     _sum_in(second, rank, range(rank.size))
     _sum_in(first, rank, range(rank.size))
     dist.destroy_process_group(second)

@@ -15,6 +15,7 @@ import torch._dynamo  # functional collectives import it, which takes seconds
 import torch.distributed as dist
 
 HOST = "127.0.0.1"
+LEFT_OUT = "left out: "  # how the note of such a check begins
 
 
 def device():
@@ -54,6 +55,10 @@ def fork(body):
     return child
 
 
+class LeftOut(Exception):
+    """Raised by a check that this torch, or this device, cannot do; says why."""
+
+
 class Meeting:
     """A process with a store, which outlives every rank."""
 
@@ -80,12 +85,14 @@ class Rank:
     def __init__(self, number, size, stores, results):
         self.number, self.size, self.stores, self.results = number, size, stores, results
         self.store = stores("first")
+        self.is_eager = False
         self.one_queue = os.environ.get("CUDA_STANDIN_ONE_QUEUE") == "1"
 
     def begin(self, backend, eager, seconds=60):
         if backend == "gossamer":
             import gossamer.torch  # pylint: disable=import-outside-toplevel,unused-import
 
+        self.is_eager = eager
         torch.set_num_threads(1)
         torch.cuda.set_device(self.number % torch.cuda.device_count())
         dist.init_process_group(backend, store=self.store, rank=self.number, world_size=self.size, timeout=datetime.timedelta(seconds=seconds),
@@ -98,6 +105,8 @@ class Rank:
     def check(self, function):
         try:
             function(self)
+        except LeftOut as reason:
+            self.note(function.__name__, f"{LEFT_OUT}{reason}")
         except Exception:
             self.note(function.__name__, traceback.format_exc(limit=-4))
         else:

@@ -25,8 +25,6 @@ MODES = {"one queue": {"CUDA_STANDIN_ONE_QUEUE": "1"}, "delay": {"CUDA_STANDIN_D
          "a device each": {"CUDA_STANDIN_DEVICES": "3"}, "non-blocking communicators": {"TORCH_NCCL_USE_COMM_NONBLOCKING": "1"}}
 # What a GPU's driver does not do at a test's wish, and names that torch has had since 2.14.
 ON_GPU_NOT = ("nccl-legacy", "nccl-lazy", "CUDA_STANDIN")
-# Torch's reasons: it asks the device for multicast.
-NOT_FOR = {"memory_of_the_library": ("gossamer", "nccl-legacy", "nccl-lazy")}
 
 # Torch ends a process without writing what it recorded.
 SOON = {"GOSS_SILENCE_MS": "2000", "TORCH_NCCL_DUMP_ON_TIMEOUT": "0", "TORCH_FR_BUFFER_SIZE": "0", "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "100",
@@ -45,11 +43,13 @@ class Count:
     def __init__(self):
         self.passed = self.failed = 0
 
-    def add(self, title, begun, ranks, wrong, total):
-        """`wrong`: {check: problem}"""
+    def add(self, title, begun, ranks, wrong, total, left_out=None):
+        """`wrong`: {check: problem}; `left_out`, which are no part of `total`: {check: reason}"""
         self.passed += total - len(wrong)
         self.failed += len(wrong)
         print(f"{total - len(wrong):3} of {total}  {time.monotonic() - begun:5.1f} s  {title}", flush=True)
+        for check, reason in (left_out or {}).items():
+            print(f"     left out: {check}: {reason}")
         for check, problem in wrong.items():
             print(f"---- {check}: {problem}")
         for number in range(len(ranks.processes) if wrong else 0):
@@ -70,6 +70,16 @@ def worlds():
         yield from ((backend, size % 2 == turn % 2, size, mode) for size in (2, 3))
 
 
+def known(backends):
+    """Those that this torch has; says which it has not."""
+    import torch.distributed as dist  # pylint: disable=import-outside-toplevel
+
+    unknown = [one for one in backends if one != "gossamer" and not dist.is_backend_available(one)]
+    if unknown:
+        print(f"left out: this torch has no backend {', '.join(unknown)}", flush=True)
+    return [one for one in backends if one not in unknown]
+
+
 def on_gpu_too(title, variables):
     return not any(one in title or any(one in name for name in variables) for one in ON_GPU_NOT)
 
@@ -84,10 +94,10 @@ def run_checks(meeting, options, count):
 
     for backend, eager, size, mode in worlds():
         title = ", ".join(filter(None, (backend, "eager" if eager else "lazy", f"{size} ranks", mode)))
-        if not re.search(options.only, title) or (options.gpu and not on_gpu_too(title, MODES.get(mode, {}))):
+        if backend not in options.backends or not re.search(options.only, title) or (options.gpu and not on_gpu_too(title, MODES.get(mode, {}))):
             continue
         own = functions(ours if backend == "gossamer" else graphs)
-        checks = [one for one in (*functions(collectives), *functions(groups), *own) if backend not in NOT_FOR.get(one.__name__, ())]
+        checks = [*functions(collectives), *functions(groups), *own]
 
         def body(rank, backend=backend, eager=eager, checks=checks):
             rank.begin(backend, eager)
@@ -99,14 +109,16 @@ def run_checks(meeting, options, count):
         begun = time.monotonic()
         ranks = rig.Ranks(meeting, size, body, MODES.get(mode, {}))
         ended = ranks.wait(30 if options.gpu else 150)
-        wrong = {}
+        wrong, left_out = {}, {}
         for name in [*(check.__name__ for check in checks), "destroy_process_group"]:
             said = [ranks.results(number).get(name, "not reached" if ended else "not reached in time") for number in range(size)]
-            if any(said):
+            if all(problem.startswith(rig.LEFT_OUT) for problem in said):
+                left_out[name] = said[0][len(rig.LEFT_OUT):]
+            elif any(said):
                 wrong[name] = "\n".join(f"rank {number}: {problem}" for number, problem in enumerate(said) if problem)
         if any("cuda stand-in" in ranks.log(number) for number in range(size)):
             wrong["the stand-in complains of nothing"] = "a log below tells"
-        count.add(title, begun, ranks, wrong, len(checks) + 2)
+        count.add(title, begun, ranks, wrong, len(checks) + 2 - len(left_out), left_out)
 
 
 def run_fault(meeting, name, title, backend, variables):
@@ -141,7 +153,7 @@ def run_fault(meeting, name, title, backend, variables):
 
 def run_faults(meeting, options, count):
     for backend, (mode, variables), name in itertools.product(BACKENDS[:3], (("", {}), ("one queue", MODES["one queue"])), FAULTS):
-        if backend == "gossamer" and name in NOT_OURS:
+        if backend not in options.backends or (backend == "gossamer" and name in NOT_OURS):
             continue
         title = ", ".join(filter(None, (backend, name.replace("_", " "), mode)))
         if not re.search(options.only, title) or (options.gpu and (name == "device_lost" or not on_gpu_too(title, {**variables, **FAULTS[name][0]}))):
@@ -164,6 +176,7 @@ def main():
         os.execv(sys.executable, [sys.executable, "-B", *sys.argv])
     import rig  # pylint: disable=import-outside-toplevel
 
+    options.backends = known(BACKENDS)
     meeting, count = rig.Meeting(), Count()
     try:
         run_faults(meeting, options, count)
