@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "devices/block_pool.h"
+#include "devices/device_watch.h"
 #include "devices/peer_memory.h"
 #include "gossamer/device.h"
 
@@ -18,11 +19,12 @@ namespace goss {
 class DeviceStation {
  public:
   DeviceStation(Device& of, std::unique_ptr<DeviceQueue> into_host, std::unique_ptr<DeviceQueue> out_of_host,
-                bool reduces = false)
+                std::unique_ptr<DeviceEvent> asked, bool reduces = false)
       : device(of),
         pinned(of, MemoryKind::pinned),
         memory(of, MemoryKind::device),
         peers(of, [this] { return gates.use_count() == 1; }),
+        watch(std::move(asked), [this] { return gates.use_count() > 1; }),
         in(std::move(into_host)),
         out(std::move(out_of_host)),
         computes(reduces) {}
@@ -36,6 +38,7 @@ class DeviceStation {
   BlockPool memory;
   const std::shared_ptr<const int> gates = std::make_shared<const int>(0); ///< Each StreamGate holds it, too.
   PeerMemory peers;
+  DeviceWatch watch; ///< While there are gates.
   /// Queue for copies from the device, for encoding, and for calls that run on a device which all ranks share.
   const std::unique_ptr<DeviceQueue> in;
   const std::unique_ptr<DeviceQueue> out; ///< Copies to the device, and what is only decoded there.

@@ -52,8 +52,10 @@ Result<DeviceStation*> Devices::station(int ordinal) {
   if (!in.isOk()) return in.status();
   Result<std::unique_ptr<DeviceQueue>> out = device.value()->queue(nullptr);
   if (!out.isOk()) return out.status();
+  Result<std::unique_ptr<DeviceEvent>> asked = device.value()->event();
+  if (!asked.isOk()) return asked.status();
   const bool computes = computes_ && device.value()->prepareArithmetic().isOk();
-  return &stations_.try_emplace(ordinal, *device.value(), in.take(), out.take(), computes).first->second;
+  return &stations_.try_emplace(ordinal, *device.value(), in.take(), out.take(), asked.take(), computes).first->second;
 }
 
 void Devices::openCurrent() {

@@ -22,12 +22,11 @@ Result<std::shared_ptr<StreamGate>> StreamGate::make(DeviceStation& station, voi
   if (!queue.isOk()) return queue.status();
   gate->queue_ = queue.take();
   gate->token_ = station.gates;
+  gate->watch_ = &station.watch;
+  station.watch.begin();
   gate->fragments_ = shape.fragments;
   gate->gates_ = shape.gates;
-  Result<std::unique_ptr<DeviceEvent>> end = station.device.event();
-  if (!end.isOk()) return end.status();
-  gate->end_ = end.take();
-  const std::size_t flag_bytes = std::size_t{2} * shape.slots * sizeof(std::uint32_t);
+  const std::size_t flag_bytes = (std::size_t{2} * shape.slots + 1) * sizeof(std::uint32_t);
   Result<BlockPool::Lease> flags = station.pinned.lease(flag_bytes);
   if (!flags.isOk()) return flags.status();
   gate->flags_ = flags.take();
@@ -71,13 +70,13 @@ Status StreamGate::enqueueGates(const Work& work) {
     if (next >= fragments_) continue;
     if (Status status = enqueuePhase(work, next, 0); !status.isOk()) return status;
   }
-  const Status status = queue_->record(*end_);
+  const Status status = queue_->raise(left(), 1);
   ends_ = status.isOk();
   return status;
 }
 
 void StreamGate::setEnqueued() {
-  if (!ends_) ends_ = queue_->record(*end_).isOk(); // A part of the call was enqueued, and uses the memory.
+  if (!ends_) ends_ = queue_->raise(left(), 1).isOk(); // A part of the call was enqueued, and uses the memory.
   enqueued_.store(true, std::memory_order_release);
 }
 
@@ -92,9 +91,9 @@ void StreamGate::open(std::uint32_t fragment, std::uint32_t phase) {
 
 Result<bool> StreamGate::hasLeft() {
   if (!isEnqueued()) return false;
-  const Result<bool> done = end_->isDone();
-  // An event that was never recorded counts as done, and tells nothing of the stream.
-  return done.isOk() ? Result<bool>(done.value() && ends_) : done;
+  if (load(left()) == 1) return true;
+  if (Status status = watch_->status(); !status.isOk()) return status;
+  return false;
 }
 
 bool StreamGate::openWithNan() {

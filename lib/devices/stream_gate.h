@@ -64,7 +64,7 @@ class StreamGate {
   [[nodiscard]] bool hasDone(std::uint32_t fragment, std::uint32_t phase) const;
   /// Opens the gate of `phase`, which is not phase 0: the slot holds what the phase needs.
   void open(std::uint32_t fragment, std::uint32_t phase);
-  /// Whether the stream has done the whole call. Error: the device's.
+  /// Whether the stream has done the whole call. Error: the device's. Asks the driver nothing (DeviceWatch).
   Result<bool> hasLeft();
   /// Fills the slots whose gates the stream has not passed with NaN (all bits set), and opens these gates. False: more
   /// fragments must arrive first; try again. May run while the caller's thread enqueues and waits for the stream.
@@ -74,6 +74,8 @@ class StreamGate {
   StreamGate() = default;
   [[nodiscard]] Flag arrived(std::uint32_t slot) const { return reinterpret_cast<Flag>(flags_.data()) + 2 * slot; }
   [[nodiscard]] Flag ready(std::uint32_t slot) const { return arrived(slot) + 1; }
+  /// 1: the stream has passed the call.
+  [[nodiscard]] Flag left() const { return arrived(slots()); }
   /// How many gates of a slot are passed before the fragment comes into it, and in all.
   [[nodiscard]] std::uint32_t gatesBefore(std::uint32_t fragment) const { return fragment / slots() * gates_; }
   [[nodiscard]] std::uint32_t gatesOf(std::uint32_t slot) const {
@@ -85,16 +87,16 @@ class StreamGate {
   Status enqueuePhase(const Work& work, std::uint32_t fragment, std::uint32_t phase);
 
   std::shared_ptr<const int> token_; ///< DeviceStation::gates.
+  DeviceWatch* watch_ = nullptr;
   std::unique_ptr<DeviceQueue> queue_;
-  std::unique_ptr<DeviceEvent> end_;
   std::uint32_t fragments_ = 0;
   std::uint32_t gates_ = 1;
   bool waits_ = true;
-  bool ends_ = false; ///< end_ was recorded.
+  bool ends_ = false; ///< The stream will raise left().
   std::shared_ptr<const void> used_;
   std::vector<BlockPool::Lease> slots_;
   std::vector<BlockPool::Lease> memory_; ///< By slot.
-  BlockPool::Lease flags_; ///< For each slot at how many gates the stream has come, and how many are open.
+  BlockPool::Lease flags_; ///< For each slot at how many gates the stream has come, and how many are open; left().
   std::atomic<bool> enqueued_{false};
 };
 

@@ -238,7 +238,6 @@ void WaitedStage::withdraw() {
 
 Result<bool> GatedStage::hasDone(std::uint32_t phase) {
   if (gate_->hasDone(fragment_, phase)) return true;
-  // Only the event behind the last copy reports that the device has failed.
   const Result<bool> left = gate_->hasLeft();
   return left.isOk() ? Result<bool>(false) : left;
 }

@@ -130,7 +130,8 @@ std::uint64_t openedHandles() { return standinCounts().opened; }
 
 void* memoryOfPool(std::size_t bytes) {
   CUdeviceptr memory = 0;
-  if (driverFunction(kAllocAsync, "cuMemAllocAsync")(&memory, bytes, nullptr) != CUDA_SUCCESS) return nullptr;
+  const CUresult error = driverFunction(kAllocAsync, "cuMemAllocAsync")(&memory, bytes, nullptr);
+  if (error != CUDA_SUCCESS) throw std::runtime_error("cuMemAllocAsync: error " + std::to_string(error));
   return reinterpret_cast<void*>(memory);
 }
 

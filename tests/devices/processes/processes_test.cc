@@ -109,6 +109,11 @@ TEST(ProcessesMapMemory, OnceAndAgainWhenItIsOther) {
     Processes("MemoryThatWasAllocatedAgainIsMappedAgain", 3, {"CUDA_STANDIN_REUSE=1", changing}).expectSuccess();
 }
 
+TEST(ProcessesFreeMemory, WhileAStreamWaits) {
+  Processes("MemoryIsFreedWhileAStreamWaitsForRanksThatComeLater", 3, {"CUDA_STANDIN_LOCK=1", "GOSS_TIMEOUT_MS=20000"})
+      .expectSuccess();
+}
+
 TEST(ProcessesMapMemory, AUseAfterItsOwnerFreedItIsFound) {
   Processes("AUseOfMemoryThatItsOwnerFreedIsFound", 2).expectSuccess();
 }
