@@ -48,7 +48,7 @@ def _create(options: Any, pg_options: Any = None) -> Collectives:
     # A group of several backends takes its name from another one than this.
     is_part = HAS_BACKENDS and options.process_group.name() != "custom"
     made = GossamerBackend(comm) if is_part else GossamerGroup(comm, options.store)
-    if HAS_BACKENDS and not is_part:
+    if HAS_BACKENDS and isinstance(made, GossamerGroup):
         made.bound_device_id = options.process_group.bound_device_id
     made.settings = settings
     return made
