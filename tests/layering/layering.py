@@ -93,7 +93,7 @@ def check_words(tree):
     words = (
         (re.compile(r"\b(?:secure_)?getenv\s*\("), rules.LIBRARY, rules.GETENV, "the environment is read in lib/world/config.cc"),
         (re.compile(r"\b(?:std::(?:jthread|thread)\b(?!\s*::)|std::async\b|pthread_create\b|thrd_create\b)"), rules.LIBRARY,
-         rules.THREADS, "threads are made in lib/engine/progress_thread.cc"),
+         rules.THREADS, "threads are made where rules.THREADS says"),
         (re.compile(r"\bgoto\b"), ("",), (), "goto is not used"),
     )
     for path in tree.files:

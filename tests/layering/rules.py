@@ -134,7 +134,8 @@ CONDITIONAL = (
 
 # UCX does not tell which of its own variables the user has set.
 GETENV = ("lib/world/config.cc", "lib/bootstrap/launcher_variables.cc", "transports/ucx/worker.cc")
-THREADS = ("lib/engine/progress_thread",)
+# The watch of a device asks the driver what the progress thread must not: the answer may wait for gates that it opens.
+THREADS = ("lib/engine/progress_thread", "lib/devices/device_watch")
 
 # Third-party headers that are kept behind one place: include prefix -> where they may be included.
 THIRD_PARTY = {
