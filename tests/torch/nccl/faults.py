@@ -20,6 +20,7 @@ def _begin(rank, seconds=60):
     data = on_device(numbers(rank.number))
     dist.all_reduce(data)
     same(data, rank.expected())
+    rank.note("began")
     return on_device(numbers(rank.number))
 
 

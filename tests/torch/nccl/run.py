@@ -23,17 +23,21 @@ BACKENDS = ("gossamer", "nccl", "nccl-legacy", "nccl-lazy")
 MODES = {"one queue": {"CUDA_STANDIN_ONE_QUEUE": "1"}, "delay": {"CUDA_STANDIN_DELAY_US": "100"},
          "one queue, delay": {"CUDA_STANDIN_ONE_QUEUE": "1", "CUDA_STANDIN_DELAY_US": "100"}, "tcp": {"GOSS_TRANSPORT": "tcp"},
          "a device each": {"CUDA_STANDIN_DEVICES": "3"}, "non-blocking communicators": {"TORCH_NCCL_USE_COMM_NONBLOCKING": "1"}}
-# What a GPU's driver does not do at a test's wish, and names that torch has had since 2.14.
-ON_GPU_NOT = ("nccl-legacy", "nccl-lazy", "CUDA_STANDIN")
+# Torch from which on no backend and no check may be left out.
+COMPLETE = (2, 15)
+
+# Torch's reasons: it asks the device for multicast.
+NOT_FOR = {"memory_of_the_library": ("gossamer",)}
 
 # Torch ends a process without writing what it recorded.
 SOON = {"GOSS_SILENCE_MS": "2000", "TORCH_NCCL_DUMP_ON_TIMEOUT": "0", "TORCH_FR_BUFFER_SIZE": "0", "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "100",
         "TORCH_NCCL_COORD_CHECK_MILSEC": "100"}
 LOST = r"lost rank 1|rank 1 was lost"
 FAULTS = {"killed": ({}, LOST), "stopped": ({}, LOST), "mismatched": ({}, r"does not match: .*rank 1 called all_reduce\(sum\) of 2000"),
-          "absent": ({"GOSS_TIMEOUT_MS": "3000"}, "rank 1 has not called it yet"), "absent_to_the_watchdog": ({}, "timed out|timeout|did not complete within 4000 ms"),
+          "absent": ({"GOSS_TIMEOUT_MS": "3000"}, "rank 1 has not called it yet"), "absent_to_the_watchdog": ({}, "[Tt]imed out|[Ww]atchdog.*timeout|did not complete within 4000 ms"),
           "device_lost": ({}, "rank 1: cuda device"), "without_gates": ({"CUDA_STANDIN_MEMOPS": "0", "CUDA_STANDIN_KERNELS": "0"}, "do not await values in memory"),
           "recovered": ({"TORCH_NCCL_ASYNC_ERROR_HANDLING": "0"}, LOST), "shrunk": ({"TORCH_NCCL_ASYNC_ERROR_HANDLING": "0"}, None)}  # torch has nothing to tell
+FAILING = {"device_lost": {"CUDA_STANDIN_FAIL_AT": "3000"}}  # the culprit's alone
 # gossamer.torch takes torch's limit, not GOSS_TIMEOUT_MS, and torch has no way to ask it for a smaller group.
 NOT_OURS = ("absent", "shrunk")
 STAYS = ("stopped", "absent", "absent_to_the_watchdog")  # the culprit does not end by itself
@@ -71,17 +75,29 @@ def worlds():
 
 
 def known(backends):
-    """Those that this torch has; says which it has not."""
+    """Those that this torch has; says which it has not, which only an older torch may say."""
     import torch.distributed as dist  # pylint: disable=import-outside-toplevel
 
     unknown = [one for one in backends if one != "gossamer" and not dist.is_backend_available(one)]
     if unknown:
         print(f"left out: this torch has no backend {', '.join(unknown)}", flush=True)
-    return [one for one in backends if one not in unknown]
+    return [one for one in backends if one not in unknown] if may_lack() else list(backends)
 
 
-def on_gpu_too(title, variables):
-    return not any(one in title or any(one in name for name in variables) for one in ON_GPU_NOT)
+def may_lack():
+    import torch  # pylint: disable=import-outside-toplevel
+
+    return tuple(int(part) for part in torch.__version__.split(".")[:2]) < COMPLETE
+
+
+def is_wanted(options, title, variables):
+    """A GPU does not do what the stand-in's variables say; what is left out there is said."""
+    if not re.search(options.only, title):
+        return False
+    left_out = options.gpu and any(name.startswith("CUDA_STANDIN") for name in variables)
+    if left_out:
+        print(f"     left out on a GPU: {title}", flush=True)
+    return not left_out
 
 
 def run_checks(meeting, options, count):
@@ -94,7 +110,7 @@ def run_checks(meeting, options, count):
 
     for backend, eager, size, mode in worlds():
         title = ", ".join(filter(None, (backend, "eager" if eager else "lazy", f"{size} ranks", mode)))
-        if backend not in options.backends or not re.search(options.only, title) or (options.gpu and not on_gpu_too(title, MODES.get(mode, {}))):
+        if backend not in options.backends or not is_wanted(options, title, MODES.get(mode, {})):
             continue
         own = functions(ours if backend == "gossamer" else graphs)
         checks = [*functions(collectives), *functions(groups), *own]
@@ -118,7 +134,9 @@ def run_checks(meeting, options, count):
                 wrong[name] = "\n".join(f"rank {number}: {problem}" for number, problem in enumerate(said) if problem)
         if any("cuda stand-in" in ranks.log(number) for number in range(size)):
             wrong["the stand-in complains of nothing"] = "a log below tells"
-        count.add(title, begun, ranks, wrong, len(checks) + 2 - len(left_out), left_out)
+        if left_out and not may_lack() and not options.gpu and backend in ("nccl", "gossamer"):
+            wrong.update({name: f"left out: {reason}" for name, reason in left_out.items() if backend not in NOT_FOR.get(name, ())})
+        count.add(title, begun, ranks, wrong, len(checks) + (1 if options.gpu else 2) - len(left_out), left_out)
 
 
 def run_fault(meeting, name, title, backend, variables):
@@ -134,7 +152,7 @@ def run_fault(meeting, name, title, backend, variables):
     if name == "device_lost" and backend == "gossamer":  # the culprit's program may end by CUDA's error before the library finds it
         culprit += "|" + LOST
     settings = {**SOON, **variables, **more}
-    failing = {**settings, "CUDA_STANDIN_FAIL_AT": "3000"} if name == "device_lost" else settings
+    failing = {**settings, **FAILING.get(name, {})}
     ranks = rig.Ranks(meeting, 3, body, lambda number: failing if number == faults.CULPRIT else settings)
     wrong = {}
     if not ranks.wait(60, but=[faults.CULPRIT] if name in STAYS else []):
@@ -144,6 +162,8 @@ def run_fault(meeting, name, title, backend, variables):
         own = "\n".join(line for line in ranks.log(number).splitlines() if " gossamer rank " not in line)
         if culprit and not re.search(culprit, own + said.get("raised", "")):
             wrong["torch tells the culprit"] = f"rank {number}"
+        if "began" not in said and name != "without_gates":
+            wrong["the group worked before"] = f"rank {number}"
         if said.get("read", "NaN") != "NaN":
             wrong["nobody reads an old value"] = f"rank {number} read {said['read']}"
         if ranks.codes[number] == 0 and "recovered" not in said:
@@ -156,7 +176,7 @@ def run_faults(meeting, options, count):
         if backend not in options.backends or (backend == "gossamer" and name in NOT_OURS):
             continue
         title = ", ".join(filter(None, (backend, name.replace("_", " "), mode)))
-        if not re.search(options.only, title) or (options.gpu and (name == "device_lost" or not on_gpu_too(title, {**variables, **FAULTS[name][0]}))):
+        if not is_wanted(options, title, {**variables, **FAULTS[name][0], **FAILING.get(name, {})}):
             continue
         begun = time.monotonic()
         ranks, wrong = run_fault(meeting, name, title, backend, variables)
@@ -169,7 +189,10 @@ def main():
     parser.add_argument("--gpu", metavar="LIBRARIES")
     options = parser.parse_args()
     found = [options.gpu] if options.gpu else [f"{BUILD}/standin", f"{BUILD}/lib"]
-    libraries = os.path.join(options.gpu, "libnccl.so.2") if options.gpu else ":".join(os.path.join(BUILD, name) for name in PRELOADED)
+    libraries = ":".join(os.path.join(BUILD, name) for name in PRELOADED)
+    if options.gpu:
+        beside, below = (os.path.join(options.gpu, folder, "libnccl.so.2") for folder in ("", "nccl"))
+        libraries = beside if os.path.exists(beside) else below
     if os.environ.get("LD_PRELOAD") != libraries:  # it is read when a process begins
         os.environ.update(LD_PRELOAD=libraries, LD_LIBRARY_PATH=":".join([*found, os.environ.get("LD_LIBRARY_PATH", "")]), OMP_NUM_THREADS="1",
                           PYTHONPATH=PACKAGE, GOSSAMER_LIBRARY=os.path.join(found[-1], "libgossamer.so.0"))
