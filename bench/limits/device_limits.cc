@@ -408,7 +408,7 @@ void measureCopies(CudaDevice& device, std::byte* memory, const Options& options
   const double down = copySeconds(device, pinned->data(), memory, bytes, samples);
   const double up = copySeconds(device, memory, pinned->data(), bytes, samples);
   DeviceStation station(device, require(device.queue(nullptr)), require(device.queue(nullptr)),
-                        require(device.event()));
+                        require(device.queue(nullptr)), require(device.event()));
   const double staged = stagedSeconds(station, memory, bytes, fragment, samples);
   const auto gigabytes = static_cast<double>(bytes) * 1e-9;
   fmt::print("cuMemcpyAsync to the host   {:7.2f} GB/s, {} bytes\n", gigabytes / down, bytes);

@@ -58,6 +58,20 @@ Result<Device*> CudaProvider::open(int ordinal) {
 
 Result<Device*> CudaProvider::current() { return open(currentOrdinal()); }
 
+bool CudaProvider::hasCurrent() const {
+  const CUcontext context = currentContext();
+  CUdevice device = 0;
+  unsigned flags = 0;
+  int is_active = 0;
+  if (context == nullptr || driver_.ctxGetDevice(&device) != CUDA_SUCCESS ||
+      driver_.primaryCtxGetState(device, &flags, &is_active) != CUDA_SUCCESS || is_active == 0)
+    return false;
+  CUcontext primary = nullptr;
+  if (driver_.primaryCtxRetain(&primary, device) != CUDA_SUCCESS) return false;
+  driver_.primaryCtxRelease(device);
+  return primary == context;
+}
+
 CUcontext CudaProvider::currentContext() const {
   CUcontext context = nullptr;
   return driver_.ctxGetCurrent(&context) == CUDA_SUCCESS ? context : nullptr;

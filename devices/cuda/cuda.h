@@ -25,7 +25,7 @@ class CudaProvider final : public DeviceProvider {
   [[nodiscard]] int deviceCount() const override { return static_cast<int>(devices_.size()); }
   Result<MemoryInfo> classify(const void* pointer) override;
   Result<Device*> open(int ordinal) override;
-  [[nodiscard]] bool hasCurrent() const override { return currentContext() != nullptr; }
+  [[nodiscard]] bool hasCurrent() const override;
   Result<Device*> current() override;
   std::string currentIdentity() override { return CudaDevice::identityOf(driver_, currentOrdinal()); }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +15,9 @@
 namespace goss::devices::cuda {
 
 namespace {
+
+/// How long the first call on a device waits for earlier copies, which take microseconds.
+constexpr std::chrono::milliseconds kPatience(100);
 
 /// Device memory that `release` of the driver gives up.
 class DeviceMemory final : public DeviceBlock {
@@ -121,18 +125,25 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int o
   if (error != CUDA_SUCCESS)
     return Status::error(GOSS_ERR_DEVICE, fmt::format("{} does not open: {}", name, driver.textOf(error)));
   auto opened = std::make_unique<CudaDevice>(driver, ordinal, context, name);
-  opened->synchronizeCopies();
   if (Status status = opened->probeFlags(); !status.isOk()) return status;
   return opened;
 }
 
 void CudaDevice::synchronizeCopies() {
+  if (copies_synchronize_.exchange(true)) return;
   const Driver& driver = context_.driver();
-  if (driver.ctxGetFlags == nullptr || driver.ctxSetFlags == nullptr) return;
   const InContext inside(context_);
   unsigned flags = 0;
-  if (driver.ctxGetFlags(&flags) == CUDA_SUCCESS && (flags & CU_CTX_SYNC_MEMOPS) == 0)
+  const bool has_flags = driver.ctxGetFlags != nullptr && driver.ctxSetFlags != nullptr;
+  if (has_flags && driver.ctxGetFlags(&flags) == CUDA_SUCCESS && (flags & CU_CTX_SYNC_MEMOPS) == 0)
     driver.ctxSetFlags(flags | CU_CTX_SYNC_MEMOPS); // A driver that refuses it leaves the program as it was.
+  // A copy that came before is in the default stream, which may stand behind a gate, or belong to a capture.
+  CudaQueue legacy(context_, CU_STREAM_LEGACY, false, nullptr);
+  const auto event = this->event();
+  if (!event.isOk() || !legacy.check().isOk() || !legacy.record(*event.value()).isOk()) return;
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  for (auto done = event.value()->isDone(); done.isOk() && !done.value(); done = event.value()->isDone())
+    if (std::chrono::steady_clock::now() > end) return;
 }
 
 Status CudaDevice::probeFlags() {
@@ -246,6 +257,10 @@ Result<std::unique_ptr<DeviceQueue>> CudaDevice::queue(void* stream) {
   if (!own_device)
     if (Status status = checkStream(given); !status.isOk()) return status;
   return CudaQueue::make(context_, given, gates_);
+}
+
+std::unique_ptr<DeviceQueue> CudaDevice::wrap(void* stream) {
+  return std::make_unique<CudaQueue>(context_, static_cast<CUstream>(stream), false, gates_);
 }
 
 Result<std::unique_ptr<DeviceEvent>> CudaDevice::event() {

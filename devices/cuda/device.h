@@ -2,6 +2,7 @@
 #ifndef GOSS_DEVICES_CUDA_DEVICE_H_
 #define GOSS_DEVICES_CUDA_DEVICE_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -27,15 +28,14 @@ class CudaDevice final : public Device {
   Result<MemoryHandle> exportMemory(const void* base) override;
   Result<std::unique_ptr<DeviceBlock>> importMemory(const MemoryHandle& handle, std::size_t bytes) override;
   Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;
+  std::unique_ptr<DeviceQueue> wrap(void* stream) override;
+  void synchronizeCopies() override;
   Result<std::unique_ptr<DeviceEvent>> event() override;
   Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) override;
   Status prepareArithmetic() override;
 
  private:
   Status checkStream(CUstream stream) const;
-  /// Has cudaMemcpy() and its kind wait until the bytes are on the device. By default one from pageable memory returns
-  /// before, and streams that do not wait for the default stream, as ours, could read what was there.
-  void synchronizeCopies();
   /// Finds out how streams raise and await flags: by memory operations, as since CUDA 12, or by kernels. To be called
   /// once.
   Status probeFlags();
@@ -43,6 +43,7 @@ class CudaDevice final : public Device {
   Status loadGates();
 
   const Context context_;
+  std::atomic<bool> copies_synchronize_{false};
   const int ordinal_;
   const std::string identity_;
   std::unique_ptr<DeviceBlock> probed_; ///< Kept, because to unpin memory waits for all streams of the device.

@@ -93,7 +93,8 @@ class DeviceEvent {
  public:
   virtual ~DeviceEvent() = default;
   /// Whether the queue has done what was enqueued before the last record(); true for an event that was never recorded.
-  /// Never waits. Error: the device's.
+  /// Does not wait for the queue; but while a thread frees memory, a driver may answer others only when that is done.
+  /// Error: the device's.
   virtual Result<bool> isDone() = 0;
 };
 
@@ -186,6 +187,12 @@ class Device {
   /// Errors: GOSS_ERR_INVALID_ARGUMENT for a stream of another device; GOSS_ERR_UNSUPPORTED where the device cannot
   /// await flags.
   virtual Result<std::unique_ptr<DeviceQueue>> queue(void* stream) = 0;
+  /// As queue(), for a caller's stream that queue() has accepted before. Asks the driver nothing.
+  virtual std::unique_ptr<DeviceQueue> wrap(void* stream) = 0;
+  /// From now on the program's copies without a stream end when the bytes are on the device, and so do those before.
+  /// By default CUDA's return before where they read pageable memory, and other queues could read what was there.
+  /// Cheap but for the first time.
+  virtual void synchronizeCopies() = 0;
   virtual Result<std::unique_ptr<DeviceEvent>> event() = 0;
 
   /// The codec of a canonical spec (Codec::spec()), which outlives neither the device nor its provider. Errors:
@@ -208,7 +215,8 @@ class DeviceProvider {
   virtual Result<MemoryInfo> classify(const void* pointer) = 0;
   /// The provider keeps it. Errors: GOSS_ERR_INVALID_ARGUMENT for an ordinal that does not exist; the device's.
   virtual Result<Device*> open(int ordinal) = 0;
-  /// Whether the calling thread has a current device. Makes no context on any device.
+  /// Whether the calling thread has a current device, by a context that open() would use. Makes no context on any
+  /// device.
   [[nodiscard]] virtual bool hasCurrent() const = 0;
   /// The calling thread's current device, or the first one.
   virtual Result<Device*> current() = 0;

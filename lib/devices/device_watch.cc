@@ -1,6 +1,12 @@
 #include "devices/device_watch.h"
 
+#include <pthread.h>
+
 #include <chrono>
+#include <string>
+#include <system_error>
+
+#include "platform/signals.h"
 
 namespace goss {
 
@@ -16,12 +22,25 @@ DeviceWatch::~DeviceWatch() {
   thread_.join();
 }
 
-void DeviceWatch::begin() {
-  {
+Status DeviceWatch::begin() {
+  try {
     const std::lock_guard lock(mutex_);
-    if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    if (!thread_.joinable()) {
+      const platform::SignalsBlocked blocked;
+      thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+      pthread_setname_np(thread_.native_handle(), "goss-device");
+    }
+  } catch (const std::system_error& error) {
+    return Status::error(GOSS_ERR_RESOURCE, std::string("no thread can be made to watch the device: ") + error.what());
   }
   wanted_.notify_one();
+  return Status::ok();
+}
+
+Status DeviceWatch::ask() {
+  const Result<bool> done = event_->isDone();
+  if (!done.isOk() || !done.value()) return done.status();
+  return queue_->record(*event_);
 }
 
 Status DeviceWatch::status() const {
@@ -34,7 +53,7 @@ void DeviceWatch::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (wanted_.wait(lock, stop, is_wanted_)) {
     lock.unlock();
-    const Status status = event_->isDone().status();
+    const Status status = ask();
     lock.lock();
     if (!status.isOk()) {
       failure_ = status;

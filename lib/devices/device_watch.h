@@ -17,21 +17,26 @@ namespace goss {
 /// streams have passed their gates, and only the loop opens those. Thread-safe.
 class DeviceWatch {
  public:
-  /// `event` is asked while `is_wanted`, which any thread may call.
-  DeviceWatch(std::unique_ptr<DeviceEvent> event, std::function<bool()> is_wanted)
-      : event_(std::move(event)), is_wanted_(std::move(is_wanted)) {}
+  /// The watch alone uses `queue` and `event`. It asks while `is_wanted`, which any thread may call.
+  DeviceWatch(std::unique_ptr<DeviceQueue> queue, std::unique_ptr<DeviceEvent> event, std::function<bool()> is_wanted)
+      : queue_(std::move(queue)), event_(std::move(event)), is_wanted_(std::move(is_wanted)) {}
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
   ~DeviceWatch();
 
-  /// To be called when the watch has become wanted.
-  void begin();
-  /// The device's failure, some 10 ms after it at most; success before. Never waits for the device.
+  /// To be called when the watch has become wanted. Error: GOSS_ERR_RESOURCE, if no thread can be made.
+  Status begin();
+  /// The device's failure, some 10 ms after the driver would tell of it; success before. Never waits.
   [[nodiscard]] Status status() const;
+  /// The thread ends as soon as the driver answers it; the watch may leak then.
+  void leave() { thread_.request_stop(); }
 
  private:
   void watch(const std::stop_token& stop);
+  /// Whether the device does what it is given. A driver may not look at the device for an event that nobody recorded.
+  Status ask();
 
+  const std::unique_ptr<DeviceQueue> queue_;
   const std::unique_ptr<DeviceEvent> event_;
   const std::function<bool()> is_wanted_;
   mutable std::mutex mutex_;

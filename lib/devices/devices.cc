@@ -30,7 +30,7 @@ Result<std::unique_ptr<Devices>> Devices::open(const Config& config) {
   return devices;
 }
 
-Devices::~Devices() {
+bool Devices::drain() {
   const auto end = Clock::now() + kLastWait;
   for (Held& held : held_)
     held.until = {};
@@ -38,9 +38,10 @@ Devices::~Devices() {
     pollHeldOnLoop();
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  // Leaks the gates that their streams have not passed: such a stream still accesses the memory of its gate.
-  for (Held& held : held_)
-    new std::shared_ptr<StreamGate>(std::move(held.gate));
+  if (held_.empty()) return true;
+  for (auto& [ordinal, station] : stations_)
+    station.watch.leave();
+  return false;
 }
 
 Result<DeviceStation*> Devices::station(int ordinal) {
@@ -52,10 +53,15 @@ Result<DeviceStation*> Devices::station(int ordinal) {
   if (!in.isOk()) return in.status();
   Result<std::unique_ptr<DeviceQueue>> out = device.value()->queue(nullptr);
   if (!out.isOk()) return out.status();
-  Result<std::unique_ptr<DeviceEvent>> asked = device.value()->event();
-  if (!asked.isOk()) return asked.status();
+  Result<std::unique_ptr<DeviceQueue>> of_watch = device.value()->queue(nullptr);
+  if (!of_watch.isOk()) return of_watch.status();
+  Result<std::unique_ptr<DeviceEvent>> event_of_watch = device.value()->event();
+  if (!event_of_watch.isOk()) return event_of_watch.status();
   const bool computes = computes_ && device.value()->prepareArithmetic().isOk();
-  return &stations_.try_emplace(ordinal, *device.value(), in.take(), out.take(), asked.take(), computes).first->second;
+  return &stations_
+              .try_emplace(ordinal, *device.value(), in.take(), out.take(), of_watch.take(), event_of_watch.take(),
+                           computes)
+              .first->second;
 }
 
 void Devices::openCurrent() {
@@ -65,7 +71,11 @@ void Devices::openCurrent() {
 
 Status Devices::prepare(int ordinal, void* stream) {
   const Result<DeviceStation*> opened = station(ordinal);
-  if (!opened.isOk() || stream == nullptr) return Status::ok();
+  if (!opened.isOk()) return Status::ok();
+  if (stream == nullptr) {
+    opened.value()->device.synchronizeCopies();
+    return Status::ok();
+  }
   const Result<std::unique_ptr<DeviceQueue>> queue = opened.value()->device.queue(stream);
   Status status = queue.isOk() ? queue.value()->check() : queue.status();
   const bool callers = status.kind() == GOSS_ERR_INVALID_ARGUMENT || status.kind() == GOSS_ERR_UNSUPPORTED;

@@ -24,7 +24,10 @@ class Devices {
   /// Opens the devices of the provider that Config::device names. If it names none, opens those of `cuda` if this
   /// process uses CUDA. Errors: those of makeDeviceProvider(), if a provider is named.
   static Result<std::unique_ptr<Devices>> open(const Config& config);
-  ~Devices();
+  /// The last call, when the engine has ended: opens the gates of failed calls, and waits for their streams. False: one
+  /// of them has not come to its gate in 10 s. It still accesses the gate's memory, and to free any memory would wait
+  /// for it, so that all of this must leak.
+  bool drain();
 
   /// Whether device buffers are possible. If not, callers may call only present() and classify().
   [[nodiscard]] bool present() const { return provider_ != nullptr; }

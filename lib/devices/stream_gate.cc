@@ -18,12 +18,10 @@ std::uint32_t load(Flag flag) { return std::atomic_ref(*flag).load(std::memory_o
 
 Result<std::shared_ptr<StreamGate>> StreamGate::make(DeviceStation& station, void* stream, const Shape& shape) {
   std::shared_ptr<StreamGate> gate(new StreamGate);
-  Result<std::unique_ptr<DeviceQueue>> queue = station.device.queue(stream);
-  if (!queue.isOk()) return queue.status();
-  gate->queue_ = queue.take();
+  gate->queue_ = station.device.wrap(stream);
   gate->token_ = station.gates;
   gate->watch_ = &station.watch;
-  station.watch.begin();
+  if (Status status = station.watch.begin(); !status.isOk()) return status;
   gate->fragments_ = shape.fragments;
   gate->gates_ = shape.gates;
   const std::size_t flag_bytes = (std::size_t{2} * shape.slots + 1) * sizeof(std::uint32_t);

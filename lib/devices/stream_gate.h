@@ -33,7 +33,7 @@ class StreamGate {
     std::size_t slot_bytes = 0;
     std::size_t memory_bytes = 0; ///< Device memory for each slot.
   };
-  /// For a call on `stream`, which is the caller's.
+  /// For a call on `stream`, which is the caller's; Devices::prepare() has accepted it.
   static Result<std::shared_ptr<StreamGate>> make(DeviceStation& station, void* stream, const Shape& shape);
 
   [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(slots_.size()); }

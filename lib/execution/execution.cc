@@ -525,13 +525,14 @@ bool Execution::waitsForDevice() const {
 
 void Execution::endEnqueuing(const Status& status) {
   const std::shared_ptr<StreamGate> gate = gate_;
-  if (status.isOk()) return gate->setEnqueued();
-  auto lock = environment_.engine.enter();
-  if (state() == State::active) {
-    context_->outcome.failure = ofDevice(status, environment_.group, signature_);
-    failOnLoop();
+  if (!status.isOk()) {
+    auto lock = environment_.engine.enter();
+    if (state() == State::active) {
+      context_->outcome.failure = ofDevice(status, environment_.group, signature_);
+      failOnLoop();
+    }
   }
-  gate->setEnqueued();
+  gate->setEnqueued(); // A stream that is full keeps the thread waiting here.
 }
 
 /// A call with error feedback of a tensor waits here until other calls with error feedback of the same tensor have

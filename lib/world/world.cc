@@ -90,6 +90,11 @@ World::~World() {
   flush_.reset();
   control_.reset();
   mesh_.reset();
+  if (devices_ != nullptr && !devices_->drain()) {
+    for (auto& [address, block] : lent_on_devices_)
+      (void)block.release();
+    (void)devices_.release();
+  }
   // The application may still read memory that it has not freed.
   for (auto& [address, pages] : lent_)
     pages.abandon();
@@ -165,7 +170,6 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   assumeAlone();
   for (int peer = 0; peer < launch.ranks; ++peer) // Any two may become a communicator.
     if (world->lendingAmong({launch.rank, peer}) != nullptr) world->devices_->compute();
-  world->devices_->openCurrent();
   world->mesh_->setPeerLostHandler([self](int peer, const Status& status, PeerLoss how) GOSS_ON_LOOP {
     self->lost_.push_back({peer, status, how});
   });
@@ -177,6 +181,7 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
                                                  [self](int peer) GOSS_ON_LOOP { return self->isSeenToRun(peer); });
   world->engine_.attach(world->mesh_.get(), [self]() GOSS_ON_LOOP { return self->afterProgressOnLoop(); });
   if (launch.ranks > 1) world->progress_thread_ = std::make_unique<ProgressThread>(world->engine_);
+  world->devices_->openCurrent(); // This takes a while, and peers want answers meanwhile.
   return world;
 }
 

@@ -39,6 +39,8 @@ void findContexts(Finder& find, Driver& driver) {
   find(driver.deviceGetAttribute, "cuDeviceGetAttribute");
   find.mayLack(driver.deviceGetUuid, "cuDeviceGetUuid_v2");
   find(driver.primaryCtxRetain, "cuDevicePrimaryCtxRetain");
+  find(driver.primaryCtxGetState, "cuDevicePrimaryCtxGetState");
+  find(driver.primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
   find(driver.ctxGetCurrent, "cuCtxGetCurrent");
   find(driver.ctxPushCurrent, "cuCtxPushCurrent_v2");
   find(driver.ctxPopCurrent, "cuCtxPopCurrent_v2");

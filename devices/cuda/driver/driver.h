@@ -24,6 +24,8 @@ struct Driver {
   decltype(&cuDeviceGetAttribute) deviceGetAttribute;
   decltype(&cuDeviceGetUuid_v2) deviceGetUuid; ///< May be null, before CUDA 11.4.
   decltype(&cuDevicePrimaryCtxRetain) primaryCtxRetain;
+  decltype(&cuDevicePrimaryCtxGetState) primaryCtxGetState;
+  decltype(&cuDevicePrimaryCtxRelease_v2) primaryCtxRelease;
   decltype(&cuCtxGetCurrent) ctxGetCurrent;
   decltype(&cuCtxPushCurrent_v2) ctxPushCurrent;
   decltype(&cuCtxPopCurrent_v2) ctxPopCurrent;

@@ -44,6 +44,7 @@ class DeviceArray:
         self.address = address.value
         driver.call("cuMemcpyHtoD_v2", ctypes.c_uint64(self.address), ctypes.c_void_p(self.like.ctypes.data),
                     ctypes.c_size_t(self.like.nbytes))
+        driver.call("cuStreamSynchronize", None)  # the copy may have returned before the bytes were there
         self.__cuda_array_interface__ = {"shape": self.like.shape, "typestr": self.like.dtype.str, "data": (self.address, False),
                                          "strides": None, "version": 3, "stream": stream, **changes}
 

@@ -229,6 +229,27 @@ TEST(Streams, GoOnBehindAFailedCallAfterALongStop) {
   });
 }
 
+/// The stream comes to the gates of the failed call after the world has begun to end, which frees memory of the device.
+TEST(Streams, KeepNoWorldFromItsEnd) {
+  constexpr int kJobs = 5;
+  constexpr int kLatencyUs = 200000;
+  runDeviceRanks({"", 2, {.behaviour = {kLatencyUs, false, 0}}, 200},
+                 [](goss_comm_t comm, int rank, DeviceRank& device) {
+                   void* lent = nullptr; // Nobody frees it.
+                   ASSERT_OK(goss_mem_alloc_device(comm, kBytes, &lent));
+                   if (rank == 1) {
+                     failureOf(comm);
+                     return;
+                   }
+                   for (int job = 0; job < kJobs; ++job)
+                     device.enqueueToDevice(bytesOf(std::vector<float>(kCount, 5)));
+                   const goss_options options = onStream(device);
+                   auto* memory = device.memory(kBytes);
+                   (void)goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr);
+                   EXPECT_EQ(failureOf(comm).first, GOSS_ERR_TIMEOUT);
+                 });
+}
+
 /// Fragments differ by a unit of 64 bytes, the larger ones first, and inputs still arrive in slots behind the abort.
 TEST(Streams, HaveNoInputInTheResultsOfAnAbortedCall) {
   ScopedEnvironment environment;

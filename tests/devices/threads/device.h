@@ -35,6 +35,10 @@ class ThreadDevice final : public Device {
   Result<MemoryHandle> exportMemory(const void* base) override;
   Result<std::unique_ptr<DeviceBlock>> importMemory(const MemoryHandle& handle, std::size_t bytes) override;
   Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;
+  std::unique_ptr<DeviceQueue> wrap(void* stream) override {
+    return std::make_unique<ThreadQueue>(nullptr, static_cast<Stream*>(stream), ordinal_, health());
+  }
+  void synchronizeCopies() override {}
   Result<std::unique_ptr<DeviceEvent>> event() override;
   Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) override { return makeThreadCodec(spec); }
   Status prepareArithmetic() override { return health()->status(); }
