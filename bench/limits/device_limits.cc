@@ -284,7 +284,7 @@ void sayWhatWaitsBeside(CudaDevice& device, const char* title, const std::functi
        }},
       {"a flag in another stream", [&] { require(queue->raise(flagAt(*pinned, 1000), 1)); }},
       {"a block is pinned", [&] { block = require(device.allocate(MemoryKind::pinned, 4096)); }},
-      {"another thread's context is asked for", [&] { const devices::cuda::InContext inside(device.context()); }}};
+      {"the context is made current", [&] { const devices::cuda::InContext inside(device.context()); }}};
   for (const auto& [name, call] : calls) {
     std::unique_ptr<ClosedGate> gate = std::make_unique<ClosedGate>(device, nullptr);
     std::atomic<int> left{2};

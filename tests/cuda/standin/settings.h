@@ -25,9 +25,7 @@
 ///   CUDA_STANDIN_MEMOPS=0         cuStreamWaitValue and cuStreamWriteValue are not supported; 2: the first is not
 ///   CUDA_STANDIN_KERNELS=0        devices cannot run the kernels of Gossamer; 2: none that runs for seconds
 ///   CUDA_STANDIN_LAUNCH_BLOCKING=1 who launches a kernel waits until it has run, as with CUDA_LAUNCH_BLOCKING=1
-///   CUDA_STANDIN_LOCK=1           a call that waits for the device, such as one that frees memory, keeps all other
-///   calls
-///                                 waiting meanwhile
+///   CUDA_STANDIN_LOCK=1           calls wait while another one waits for the device, such as one that frees memory
 ///   CUDA_STANDIN_FAIL_AT=k        the k-th call on a device that reaches a stream or an event, and all calls on that
 ///                                 device after it, fail (0: none); its queues drop what they hold, host functions are
 ///                                 not called, waits never end

@@ -39,6 +39,7 @@ constexpr decltype(&cudaStandinCounts) kCounts = nullptr;
 constexpr decltype(&cuDevicePrimaryCtxRetain) kRetain = nullptr;
 constexpr decltype(&cuCtxSetCurrent) kSetCurrent = nullptr;
 constexpr decltype(&cuMemAllocAsync) kAllocAsync = nullptr;
+constexpr decltype(&cuMemcpyHtoD_v2) kToDevice = nullptr;
 constexpr decltype(&cuStreamBeginCapture_v2) kBeginCapture = nullptr;
 constexpr decltype(&cuStreamEndCapture) kEndCapture = nullptr;
 
@@ -127,6 +128,12 @@ void setCapturing(void* stream, bool captured) {
 }
 
 std::uint64_t openedHandles() { return standinCounts().opened; }
+
+void copyToDevice(void* to, const void* from, std::size_t bytes) {
+  const auto address = reinterpret_cast<CUdeviceptr>(to);
+  const CUresult error = driverFunction(kToDevice, "cuMemcpyHtoD_v2")(address, from, bytes);
+  if (error != CUDA_SUCCESS) throw std::runtime_error("cuMemcpyHtoD: error " + std::to_string(error));
+}
 
 void* memoryOfPool(std::size_t bytes) {
   CUdeviceptr memory = 0;

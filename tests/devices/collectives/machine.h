@@ -49,6 +49,8 @@ std::uint64_t classifiedAddresses();
 void setCapturing(void* stream, bool captured);
 /// Handles of other processes' memory that this one has opened.
 std::uint64_t openedHandles();
+/// As cudaMemcpy() from pageable memory to the device, which may return before the bytes are there.
+void copyToDevice(void* to, const void* from, std::size_t bytes);
 /// Memory of a pool, which no handle names; the stand-in's.
 void* memoryOfPool(std::size_t bytes);
 /// What the stand-in found that no driver allows.

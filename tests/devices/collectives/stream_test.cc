@@ -229,6 +229,22 @@ TEST(Streams, GoOnBehindAFailedCallAfterALongStop) {
   });
 }
 
+/// Of calls without a stream, the first one included.
+TEST(Devices, ACopyFromPageableMemoryComesBeforeTheCallBehindIt) {
+  if (!testsStandin() && !testsGpu()) return; // The copies of `threads` are in streams.
+  runDeviceRanks({"", 2, {.behaviour = {3000, false, 0}}}, [](goss_comm_t comm, int /*rank*/, DeviceRank& device) {
+    auto* memory = device.memory(kBytes);
+    for (int i = 1; i <= 3; ++i) {
+      const std::vector<float> values(kCount / 4, static_cast<float>(i));
+      copyToDevice(memory, values.data(), values.size() * sizeof(float));
+      ASSERT_OK(goss_all_reduce(comm, memory, memory, values.size(), GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
+      device.enqueueToHost(values.size() * sizeof(float));
+      ASSERT_TRUE(device.synchronize());
+      EXPECT_THAT(floatsOf(device.fetched(values.size() * sizeof(float))), testing::Each(2.0F * static_cast<float>(i)));
+    }
+  });
+}
+
 /// The stream comes to the gates of the failed call after the world has begun to end, which frees memory of the device.
 TEST(Streams, KeepNoWorldFromItsEnd) {
   constexpr int kJobs = 5;
