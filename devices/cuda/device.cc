@@ -130,7 +130,10 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int o
 }
 
 void CudaDevice::synchronizeCopies() {
-  if (copies_synchronize_.exchange(true)) return;
+  std::call_once(copies_synchronize_, [this] { makeCopiesSynchronous(); });
+}
+
+void CudaDevice::makeCopiesSynchronous() {
   const Driver& driver = context_.driver();
   const InContext inside(context_);
   unsigned flags = 0;
@@ -231,6 +234,9 @@ Status CudaDevice::checkStream(CUstream stream) const {
   const InContext inside(context_);
   CUcontext context = nullptr;
   CUresult error = context_.driver().streamGetCtx(stream, &context);
+  if (error == CUDA_ERROR_INVALID_HANDLE)
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("{}: the stream does not exist, or was destroyed", context_.name()));
   if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuStreamGetCtx");
   if (context == context_.handle()) return {};
   error = context_.driver().ctxPushCurrent(context);

@@ -2,8 +2,8 @@
 #ifndef GOSS_DEVICES_CUDA_DEVICE_H_
 #define GOSS_DEVICES_CUDA_DEVICE_H_
 
-#include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "devices/cuda/context.h"
@@ -35,6 +35,7 @@ class CudaDevice final : public Device {
   Status prepareArithmetic() override;
 
  private:
+  void makeCopiesSynchronous();
   Status checkStream(CUstream stream) const;
   /// Finds out how streams raise and await flags: by memory operations, as since CUDA 12, or by kernels. To be called
   /// once.
@@ -43,7 +44,7 @@ class CudaDevice final : public Device {
   Status loadGates();
 
   const Context context_;
-  std::atomic<bool> copies_synchronize_{false};
+  std::once_flag copies_synchronize_;
   const int ordinal_;
   const std::string identity_;
   std::unique_ptr<DeviceBlock> probed_; ///< Kept, because to unpin memory waits for all streams of the device.

@@ -64,6 +64,7 @@ Result<Places> findPlaces(const char* function, World& world, const CallBuffers&
   }
   if (Status status = devices.prepare(places.device, use.starts ? use.stream : nullptr); !status.isOk())
     return Status::error(status.kind(), fmt::format("{}: {}", function, status.text()));
+  if (use.stream == nullptr) devices.awaitCopies(places.device);
   if (use.stream != nullptr) world.driveUnattended();
   return places;
 }

@@ -69,6 +69,7 @@ Result<Device*> deviceOf(World& world, const float* buffer) {
   if (info.value().kind != MemoryKind::device) return nullptr;
   const Result<DeviceStation*> station = world.devices().station(info.value().device);
   if (!station.isOk()) return station.status();
+  world.devices().awaitCopies(info.value().device);
   return &station.value()->device;
 }
 

@@ -31,6 +31,7 @@ Result<std::unique_ptr<Devices>> Devices::open(const Config& config) {
 }
 
 bool Devices::drain() {
+  assumeAlone();
   const auto end = Clock::now() + kLastWait;
   for (Held& held : held_)
     held.until = {};
@@ -44,9 +45,16 @@ bool Devices::drain() {
   return false;
 }
 
-Result<DeviceStation*> Devices::station(int ordinal) {
+DeviceStation* Devices::find(int ordinal) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = stations_.find(ordinal); found != stations_.end()) return &found->second;
+  const auto found = stations_.find(ordinal);
+  return found != stations_.end() ? &found->second : nullptr;
+}
+
+Result<DeviceStation*> Devices::station(int ordinal) {
+  if (DeviceStation* made = find(ordinal); made != nullptr) return made;
+  const std::lock_guard opening(opening_mutex_);
+  if (DeviceStation* made = find(ordinal); made != nullptr) return made;
   const Result<Device*> device = provider_->open(ordinal);
   if (!device.isOk()) return device.status();
   Result<std::unique_ptr<DeviceQueue>> in = device.value()->queue(nullptr);
@@ -71,15 +79,15 @@ void Devices::openCurrent() {
 
 Status Devices::prepare(int ordinal, void* stream) {
   const Result<DeviceStation*> opened = station(ordinal);
-  if (!opened.isOk()) return Status::ok();
-  if (stream == nullptr) {
-    opened.value()->device.synchronizeCopies();
-    return Status::ok();
-  }
+  if (!opened.isOk() || stream == nullptr) return Status::ok();
   const Result<std::unique_ptr<DeviceQueue>> queue = opened.value()->device.queue(stream);
   Status status = queue.isOk() ? queue.value()->check() : queue.status();
   const bool callers = status.kind() == GOSS_ERR_INVALID_ARGUMENT || status.kind() == GOSS_ERR_UNSUPPORTED;
   return callers ? status : Status::ok();
+}
+
+void Devices::awaitCopies(int ordinal) {
+  if (const Result<DeviceStation*> opened = station(ordinal); opened.isOk()) opened.value()->device.synchronizeCopies();
 }
 
 void Devices::prepareCodec(int ordinal, const std::string& spec) {

@@ -41,6 +41,8 @@ class Devices {
   /// caller, such as a stream that is being captured. If the device has failed, the call still starts and fails, so
   /// that the other ranks hear of it.
   Status prepare(int ordinal, void* stream);
+  /// Before the library reads memory of the device in no stream: Device::synchronizeCopies().
+  void awaitCopies(int ordinal);
   /// Makes the device's codec of a spec, if it has one: calls do so before they take the engine's lock, because to load
   /// kernels may wait for streams that the engine lets go on.
   void prepareCodec(int ordinal, const std::string& spec);
@@ -74,11 +76,15 @@ class Devices {
   };
 
   explicit Devices(const Config& config) : hold_(config.device_hold_ms) {}
+  /// Null: the device has no station yet.
+  DeviceStation* find(int ordinal);
 
   const std::chrono::milliseconds hold_;
   bool computes_ = false;
   std::unique_ptr<DeviceProvider> provider_;
-  std::mutex mutex_;
+  std::mutex
+      opening_mutex_; ///< Held while a station is made, which may wait for the driver; the loop does not take it.
+  std::mutex mutex_;  ///< Of stations_.
   std::map<int, DeviceStation> stations_; ///< By ordinal.
   std::vector<Held> held_ GOSS_GUARDED;
 };

@@ -112,6 +112,7 @@ Counts counts() { return {to_host, to_device, within, classified, found, opened}
 } // namespace standin
 
 void cudaStandinConfigure(const standin::Settings& settings) {
+  standin::setCopiesSynchronize(false);
   standin::State& state = standin::state();
   const std::lock_guard lock(state.mutex);
   state.all.push_back(settings);

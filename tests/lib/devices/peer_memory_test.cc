@@ -41,6 +41,8 @@ class MappingDevice final : public Device {
     return std::unique_ptr<DeviceBlock>(std::make_unique<Mapped>(mapped, base, bytes));
   }
   Result<std::unique_ptr<DeviceQueue>> queue(void*) override { return refusal(); }
+  std::unique_ptr<DeviceQueue> wrap(void*) override { return nullptr; }
+  void synchronizeCopies() override {}
   Result<std::unique_ptr<DeviceEvent>> event() override { return refusal(); }
   Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view) override { return refusal(); }
   Status prepareArithmetic() override { return refusal(); }

@@ -55,6 +55,8 @@ class RefusingDevice final : public Device {
   Result<std::unique_ptr<DeviceQueue>> queue(void*) override {
     return std::unique_ptr<DeviceQueue>(std::make_unique<RefusingQueue>());
   }
+  std::unique_ptr<DeviceQueue> wrap(void*) override { return std::make_unique<RefusingQueue>(); }
+  void synchronizeCopies() override {}
   Result<std::unique_ptr<DeviceEvent>> event() override {
     auto event = std::make_unique<SlowEvent>();
     events.push_back(event.get());
@@ -74,7 +76,8 @@ class HalfWork final : public StageWork {
 
 TEST(WaitedStages, WaitForABatchThatWasRefusedHalfWay) {
   RefusingDevice device;
-  DeviceStation station(device, device.queue(nullptr).take(), device.queue(nullptr).take());
+  const auto queue = [&] { return device.queue(nullptr).take(); };
+  DeviceStation station(device, queue(), queue(), queue(), device.event().take());
   auto stage = WaitedStage::make(station);
   ASSERT_TRUE(stage.isOk());
   EXPECT_EQ(stage.value()->start(HalfWork(), 0).kind(), GOSS_ERR_DEVICE);
