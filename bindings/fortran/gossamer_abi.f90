@@ -62,6 +62,7 @@ module gossamer_abi
   integer(c_int), parameter :: GOSS_PIPELINE_REDUCE = 9
   integer(c_int), parameter :: GOSS_PIPELINE_STEP = 10
   integer(c_int), parameter :: GOSS_PERSISTENT = 1
+  integer(c_int), parameter :: GOSS_ON_HOST = 2
   integer(c_int), parameter :: GOSS_ANY_SOURCE = -1
   integer(c_int), parameter :: GOSS_ANY_TAG = -1
 

@@ -179,13 +179,16 @@ enum {
   /// Do not start: plan and return an inactive request, to be run any number of times by goss_start, then goss_wait.
   /// Buffers and arguments are fixed at this call. `request` must not be NULL. Local, except that all ranks must make
   /// the same persistent calls in the same order.
-  GOSS_PERSISTENT = 1
+  GOSS_PERSISTENT = 1,
+  /// All buffers are memory of the host, pinned or not, and this rank's driver is not asked where they lie: it may keep
+  /// the call waiting until another thread has freed memory. Collectives and messages obey it. Not with `stream`.
+  GOSS_ON_HOST = 2
 };
 
 /// Per-call options; NULL means all defaults. Start from GOSS_OPTIONS_INIT.
 typedef struct goss_options {
   size_t size;           ///< sizeof(goss_options).
-  uint32_t flags;        ///< 0 or GOSS_PERSISTENT.
+  uint32_t flags;        ///< 0, or the sum of GOSS_PERSISTENT and GOSS_ON_HOST, or one of them.
   int64_t timeout_ms;    ///< 0: the communicator's; else the deadline from the start of the operation.
   const char* algorithm; ///< NULL: the planner's choice; else a name listed by goss-explain. Must match across ranks.
   double scale;          ///< Factor of GOSS_PREMUL_SUM; may differ per rank.

@@ -47,7 +47,7 @@ Result<Options> readOptions(const char* function, const goss_options* given, con
   const auto read = readStruct<goss_options>(fmt::format("{}: options", function), given, GOSS_OPTIONS_INIT);
   if (!read.isOk()) return read.status();
   const goss_options* options = &read.value();
-  if ((options->flags & ~static_cast<std::uint32_t>(GOSS_PERSISTENT)) != 0) {
+  if ((options->flags & ~static_cast<std::uint32_t>(GOSS_PERSISTENT | GOSS_ON_HOST)) != 0) {
     return invalid(fmt::format("{}: unknown bits in options.flags {:#x}", function, options->flags));
   }
   if (options->stream != nullptr && !takes_stream) {
@@ -63,6 +63,10 @@ Result<Options> readOptions(const char* function, const goss_options* given, con
   result.persistent = (options->flags & GOSS_PERSISTENT) != 0;
   if (result.persistent && request == nullptr) {
     return invalid(fmt::format("{}: GOSS_PERSISTENT needs a request to return", function));
+  }
+  result.on_host = (options->flags & GOSS_ON_HOST) != 0;
+  if (result.on_host && options->stream != nullptr) {
+    return invalid(fmt::format("{}: options.stream is set with GOSS_ON_HOST; leave out one of them", function));
   }
   result.timeout_ms = options->timeout_ms;
   if (options->algorithm != nullptr) result.algorithm = options->algorithm;

@@ -41,6 +41,7 @@ void* copyForCaller(std::string_view bytes);
 /// Per-call options after validation.
 struct Options {
   bool persistent = false;
+  bool on_host = false; ///< The buffers are known to be memory of the host.
   std::int64_t timeout_ms = 0;
   std::string algorithm;
   double scale = 1.0;

@@ -75,9 +75,10 @@ Status launchOnDevice(Communicator& communicator, const MessageCall& call, const
 
 /// Starts a call for which isGood() holds. `request` null: blocking, unless a group is open.
 Status launchGood(Communicator& communicator, const MessageCall& call, goss_request_t* request, bool persistent,
-                  void* stream = nullptr) {
+                  void* stream = nullptr, bool on_host = false) {
   if (communicator.world().devices().present() || stream != nullptr) {
-    const auto places = findPlaces(call.sends ? "goss_send" : "goss_recv", communicator.world(), {call.buffer, nullptr},
+    const CallBuffers asked{on_host ? nullptr : call.buffer, nullptr};
+    const auto places = findPlaces(call.sends ? "goss_send" : "goss_recv", communicator.world(), asked,
                                    {stream, call.count == 0, !persistent});
     if (!places.isOk()) return places.status();
     MessageDevice device{places.value().device, stream};
@@ -101,6 +102,7 @@ Status launchGood(Communicator& communicator, const MessageCall& call, goss_requ
 /// `call` gets the timeout from the options.
 Status launchMessage(const MessageArguments& arguments, MessageCall& call) {
   bool persistent = false;
+  bool on_host = false;
   void* stream = nullptr;
   if (arguments.options != nullptr) {
     Result<Options> options =
@@ -113,10 +115,11 @@ Status launchMessage(const MessageArguments& arguments, MessageCall& call) {
     }
     call.timeout_ms = options.value().timeout_ms;
     persistent = options.value().persistent;
+    on_host = options.value().on_host;
     stream = options.value().stream;
   }
   if (Status status = checkMessage(arguments, call); !status.isOk()) return status;
-  return launchGood(*arguments.comm->communicator, call, arguments.request, persistent, stream);
+  return launchGood(*arguments.comm->communicator, call, arguments.request, persistent, stream, on_host);
 }
 
 /// Blocks until `limit` at most; `done`, unless it is null, tells whether the request has ended.

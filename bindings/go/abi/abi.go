@@ -12,6 +12,7 @@ import "unsafe"
 
 const LibraryVersion = "0.1.0"
 const Persistent = 1
+const OnHost = 2
 const AnySource = -1
 const AnyTag = -1
 

@@ -473,6 +473,17 @@ TEST(Devices, ProvidersAreAskedOnceForEachBufferOfHostMemory) {
     EXPECT_EQ(askedIn([&] { return goss_barrier(comm, nullptr, nullptr); }), 0u);
     askedIn(reduce);
     EXPECT_EQ(askedIn(reduce), 4u) << "by two ranks that repeat a call";
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.flags = GOSS_ON_HOST;
+    EXPECT_EQ(askedIn([&] {
+                return goss_all_reduce(comm, from.data(), to.data(), 16, GOSS_FLOAT32, GOSS_SUM, &options, nullptr);
+              }),
+              0u);
+    EXPECT_EQ(askedIn([&] {
+                return rank == 0 ? goss_send(comm, from.data(), 16, GOSS_FLOAT32, 1, 0, &options, nullptr)
+                                 : goss_recv(comm, to.data(), 16, GOSS_FLOAT32, 0, 0, &options, nullptr);
+              }),
+              0u);
   });
 }
 

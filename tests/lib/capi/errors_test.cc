@@ -65,6 +65,10 @@ TEST(BadArguments, AreRefusedByNameAndChangeNothing) {
     EXPECT_EQ(goss_all_reduce(comm, &value, &value, 1, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
               GOSS_ERR_UNSUPPORTED);
     EXPECT_THAT(goss_last_error(), HasSubstr("stream"));
+    options.flags = GOSS_ON_HOST;
+    EXPECT_EQ(goss_all_reduce(comm, &value, &value, 1, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
+              GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("GOSS_ON_HOST"));
     options = GOSS_OPTIONS_INIT;
     options.algorithm = "no-such";
     EXPECT_EQ(goss_all_reduce(comm, &value, &value, 1, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),

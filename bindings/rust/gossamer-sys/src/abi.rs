@@ -4,6 +4,7 @@ use std::os::raw::{c_char, c_int, c_void};
 pub const VERSION: &str = "0.1.0";
 
 pub const GOSS_PERSISTENT: i32 = 1;
+pub const GOSS_ON_HOST: i32 = 2;
 pub const GOSS_ANY_SOURCE: i32 = -1;
 pub const GOSS_ANY_TAG: i32 = -1;
 
