@@ -51,7 +51,7 @@ Status DeviceWatch::status() const {
 
 void DeviceWatch::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (wanted_.wait(lock, stop, is_wanted_)) {
+  while (wanted_.wait(lock, stop, is_wanted_) && !stop.stop_requested()) {
     lock.unlock();
     const Status status = ask();
     lock.lock();
