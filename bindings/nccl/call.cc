@@ -141,6 +141,7 @@ double scalarValue(const void* scalar, ncclDataType_t type) {
 Status start(goss_comm_t comm, const Call& call, void* stream, goss_request_t* request) {
   goss_options options = optionsOf(call);
   options.stream = stream;
+  if (stream == nullptr) options.flags = GOSS_ON_HOST;
   return lastFailure(run(comm, call, options, request));
 }
 

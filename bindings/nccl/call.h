@@ -56,7 +56,8 @@ std::size_t recvBlocks(const Call& call, int rank, int ranks);
 /// The number at `scalar` in host memory.
 double scalarValue(const void* scalar, ncclDataType_t type);
 
-/// Starts the call as a part of `stream`; its request says when it is complete.
+/// Starts the call as a part of `stream`; its request says when it is complete. Null: all is memory of the host, and no
+/// driver is asked.
 Status start(goss_comm_t comm, const Call& call, void* stream, goss_request_t* request);
 
 } // namespace goss::nccl

@@ -23,7 +23,6 @@ constexpr std::chrono::microseconds kSpin(200);
 constexpr std::chrono::seconds kSoon(1);
 constexpr std::chrono::microseconds kShortPause(20);
 constexpr std::chrono::microseconds kLongPause(500);
-constexpr std::chrono::milliseconds kProbe(20);
 
 std::uint32_t load(Flag flag) { return std::atomic_ref(*flag).load(std::memory_order_acquire); }
 void store(Flag flag, std::uint32_t value) { std::atomic_ref(*flag).store(value, std::memory_order_release); }
@@ -83,14 +82,21 @@ Status GraphCalls::prepare() {
   opened_ = reinterpret_cast<Flag>(words_->data() + kWordBytes);
   store(begun_, 0);
   store(opened_, 0);
-  for (auto* event : {&launched_, &probe_}) {
-    auto fresh = device_.event();
-    if (!fresh.isOk()) return fresh.status();
-    *event = fresh.take();
-  }
+  auto launched = device_.event();
+  if (!launched.isOk()) return launched.status();
+  launched_ = launched.take();
   auto queue = device_.queue(nullptr);
   if (!queue.isOk()) return queue.status();
   queue_ = queue.take();
+  auto queue_of_watch = device_.queue(nullptr);
+  if (!queue_of_watch.isOk()) return queue_of_watch.status();
+  auto event_of_watch = device_.event();
+  if (!event_of_watch.isOk()) return event_of_watch.status();
+  watch_ = std::make_unique<DeviceWatch>(queue_of_watch.take(), event_of_watch.take(), [this] {
+    const std::lock_guard lock(mutex_);
+    return !ended_;
+  });
+  if (Status status = watch_->begin(); !status.isOk()) return status;
   return queue_->record(*launched_); // The first graph waits for it.
 }
 
@@ -126,7 +132,7 @@ Result<DeviceEvent*> GraphCalls::enter(const Capture& capture, DeviceQueue& queu
     Status status = queue.await(*last_call_done);
     return status.isOk() ? Result<DeviceEvent*>(last_call_done) : status;
   }
-  auto event = device_.event();
+  auto event = this->event();
   if (!event.isOk()) return event.status();
   last_call_done = event.value().get();
   {
@@ -145,12 +151,24 @@ Result<DeviceEvent*> GraphCalls::enter(const Capture& capture, DeviceQueue& queu
   if (Status status = devices::cuda::whenDestroyed(device_.context(), capture, function, argument.get());
       !status.isOk()) {
     const std::lock_guard lock(mutex_);
-    graphs_.erase(capture.id);
+    forget(capture.id);
     return status;
   }
   (void)argument.release(); // the function's
   Status status = devices::cuda::awaitEarlierLaunches(device_.context(), queue, *launched_);
   return status.isOk() ? Result<DeviceEvent*>(last_call_done) : status;
+}
+
+Result<std::unique_ptr<DeviceEvent>> GraphCalls::event() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_events_.empty()) {
+      std::unique_ptr<DeviceEvent> taken = std::move(idle_events_.back());
+      idle_events_.pop_back();
+      return taken;
+    }
+  }
+  return device_.event();
 }
 
 Result<std::shared_ptr<const GraphCalls::Batch>> GraphCalls::place(const Calls& calls) {
@@ -217,6 +235,16 @@ void GraphCalls::graphGone(std::uint64_t capture) {
 
 // ---- Any thread ----
 
+/// The event waits for a later graph. To destroy it, the driver would be called.
+void GraphCalls::forget(std::uint64_t capture) {
+  const auto graph = graphs_.find(capture);
+  if (graph == graphs_.end()) return;
+  for (const std::uint32_t number : graph->second.numbers)
+    batches_.erase(number);
+  if (graph->second.last_call_done != nullptr) idle_events_.push_back(std::move(graph->second.last_call_done));
+  graphs_.erase(graph);
+}
+
 Status GraphCalls::failure() {
   const std::lock_guard lock(mutex_);
   return failure_;
@@ -279,14 +307,10 @@ void GraphCalls::forgetGone() {
     const std::lock_guard lock(gone_mutex_);
     gone.swap(gone_);
   }
-  for (const std::uint64_t capture : gone) {
-    Graph graph; // destroyed after the lock is given back
-    const std::lock_guard lock(mutex_);
-    graph = std::move(graphs_[capture]);
-    graphs_.erase(capture);
-    for (const std::uint32_t number : graph.numbers)
-      batches_.erase(number);
-  }
+  if (gone.empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (const std::uint64_t capture : gone)
+    forget(capture);
 }
 
 bool GraphCalls::mayEnd() {
@@ -309,12 +333,10 @@ bool GraphCalls::mayEnd() {
 
 void GraphCalls::pause() {
   const auto now = Clock::now();
-  if (now - probed_ >= kProbe) {
-    probed_ = now;
-    // A graph of a device that has failed does not come to its next call, for which the other ranks wait.
-    const Status lives = probe_->isDone().status();
+  // A graph of a device that has failed does not come to its next call, for which the other ranks wait.
+  if (const Status lives = watch_->status(); !lives.isOk()) {
     const std::lock_guard lock(mutex_);
-    if (!lives.isOk() && !ended_) fail(lives);
+    if (!ended_) fail(lives);
   }
   if (now - served_ < kSpin) return std::this_thread::yield();
   std::this_thread::sleep_for(now - served_ < kSoon ? kShortPause : kLongPause);

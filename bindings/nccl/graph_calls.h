@@ -23,11 +23,13 @@
 #include "bindings/nccl/call.h"
 #include "devices/cuda/device.h"
 #include "devices/cuda/graph.h"
+#include "devices/device_watch.h"
 
 namespace goss::nccl {
 
 /// Thread-safe but for capture(), which one thread calls at a time. The thread that serves the replays owns it too,
-/// until end() was called and the last graph is gone.
+/// until end() was called and the last graph is gone. That thread asks the driver nothing before: while a thread of the
+/// program frees memory the driver answers nobody until the graphs have run, which wait for this one.
 class GraphCalls {
  public:
   using Capture = devices::cuda::Capture;
@@ -83,6 +85,8 @@ class GraphCalls {
 
   // Only capture() calls these.
   Result<DeviceEvent*> enter(const Capture& capture, DeviceQueue& queue);
+  /// One of a graph that is gone, if there is any.
+  Result<std::unique_ptr<DeviceEvent>> event();
   Result<std::shared_ptr<const Batch>> place(const Calls& calls);
   Result<std::byte*> memory(std::size_t bytes);
   Status enqueue(DeviceQueue& queue, const Batch& batch, std::uint32_t number);
@@ -90,6 +94,8 @@ class GraphCalls {
   /// The graph of `capture` is gone. Called by a thread of the driver, which must wait for nothing that calls the
   /// driver.
   void graphGone(std::uint64_t capture);
+  /// The caller holds mutex_.
+  void forget(std::uint64_t capture);
 
   // Only the thread of run() calls these.
   void run();
@@ -110,8 +116,7 @@ class GraphCalls {
   Flag begun_ = nullptr;  ///< The number of the call that the graph has come to; the host lowers it to 0.
   Flag opened_ = nullptr; ///< 1: the call is over; the graph lowers it to 0.
   std::unique_ptr<DeviceQueue> queue_;
-  std::unique_ptr<DeviceEvent> launched_; ///< Each launch records it behind every call.
-  std::unique_ptr<DeviceEvent> probe_;    ///< Nobody records it; isDone() tells whether the device has failed.
+  std::unique_ptr<DeviceEvent> launched_;            ///< Each launch records it behind every call.
   std::vector<std::unique_ptr<DeviceBlock>> memory_; ///< The last one is the largest; graphs use all.
   std::uint32_t last_number_ = 0;
 
@@ -119,6 +124,7 @@ class GraphCalls {
   std::condition_variable changed_;
   std::map<std::uint32_t, std::shared_ptr<const Batch>> batches_; ///< By number.
   std::map<std::uint64_t, Graph> graphs_;                         ///< By capture.
+  std::vector<std::unique_ptr<DeviceEvent>> idle_events_;         ///< Of graphs that are gone, for later ones.
   goss_comm_t comm_;                                              ///< Null after end().
   Replayed replayed_;
   Status failure_;
@@ -132,7 +138,8 @@ class GraphCalls {
 
   // Only the thread of run() uses these.
   Clock::time_point served_ = Clock::now();
-  Clock::time_point probed_ = Clock::now();
+
+  std::unique_ptr<DeviceWatch> watch_; ///< Until end(). The last member: its thread uses others.
 };
 
 } // namespace goss::nccl

@@ -48,8 +48,8 @@ UNITS = {
     "transports": ("include/gossamer", "lib/base", "lib/platform", "transports/common"),
     "devices": ("include/gossamer", "lib/base", "lib/platform", "compressors/cuda/library"),  # whose kernels it loads
     "bindings": C_ABI,
-    # NCCL's interface orders streams among each other by the device seam.
-    "bindings/nccl": C_ABI + ("include/gossamer/device.h", "include/gossamer/status.h", "devices/cuda"),
+    # NCCL's interface orders streams among each other by the device seam, and asks devices whether they have failed.
+    "bindings/nccl": C_ABI + ("include/gossamer/device.h", "include/gossamer/status.h", "devices/cuda", "lib/devices/device_watch.h"),
     "bench": C_ABI + ("tools/commandline",),
     # Runs what the library is made of over a simulated C ABI.
     "bench/sim": C_ABI + ("include/gossamer", "lib/base", "lib/builtins", "lib/call", "lib/health", "lib/planner", "lib/schedule", "lib/state", "lib/sync", "lib/topology", "tools/commandline"),

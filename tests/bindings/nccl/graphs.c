@@ -1,6 +1,7 @@
 // Calls that are captured into CUDA graphs: every replay is a collective, in the order of the launches.
 // graphs RANKS | reused
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -388,6 +389,49 @@ static void whileCaptured(Rank* rank) {
   destroy(&later);
 }
 
+/// Computes for a tenth of a second.
+static void compute(void* unused) {
+  (void)unused;
+  usleep(100000);
+}
+
+static void* destroyLater(void* graph) {
+  CUcontext context = NULL;
+  CUDA(cuDevicePrimaryCtxRetain(&context, 0));
+  CUDA(cuCtxSetCurrent(context));
+  usleep(50000);
+  destroy(graph);
+  return NULL;
+}
+
+/// To free memory waits for the graph, and the driver may answer nobody meanwhile: its calls are served all the same,
+/// when another graph is destroyed at that time, too.
+static void freed(Rank* rank) {
+  float* data = deviceFloats(kCount);
+  begin(rank->stream);
+  for (int call = 0; call < 2; ++call) {
+    CUDA(cuLaunchHostFunc(rank->stream, compute, NULL));
+    sum(rank, data, data, kCount);
+  }
+  const Graph graph = end(rank->stream);
+  for (int turn = 0; turn < 3; ++turn) {
+    begin(rank->stream);
+    sum(rank, data, data, kCount);
+    Graph other = end(rank->stream);
+    float* unused = deviceFloats(kCount);
+    fill(data, kCount, 1, 0);
+    if (rank->rank != 0) usleep(300000);
+    launch(&graph, rank->stream);
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, destroyLater, &other) == 0);
+    CUDA(cuMemFree_v2((CUdeviceptr)(uintptr_t)unused));
+    finish(rank->stream);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(holds(data, kCount, powf((float)rank->ranks, 2), 0));
+  }
+  destroy(&graph);
+}
+
 /// Communicators of the past leave their pinned memory to later ones: the stand-in gives out a hundred blocks.
 static void reused(Rank* rank) {
   float* data = deviceFloats(kCount);
@@ -468,6 +512,7 @@ static void replays(Rank* rank) {
   growing(rank);
   whileCaptured(rank);
   broken(rank);
+  freed(rank);
 }
 
 int main(int argc, char** argv) {

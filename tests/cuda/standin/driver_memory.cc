@@ -151,6 +151,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
 }
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** values, CUdeviceptr address) {
+  const standin::LockedDriver locked; // Waits for calls that hold the lock.
   standin::countClassified();
   // This function returns zeroes for memory that the driver does not know, unlike the one for a single attribute.
   for (unsigned i = 0; i < count; ++i)

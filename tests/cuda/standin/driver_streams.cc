@@ -310,6 +310,7 @@ CUresult cuEventCreate(CUevent* event, unsigned /*flags*/) {
   return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy_v2(CUevent event) {
+  const standin::LockedDriver locked; // Waits for calls that hold the lock.
   delete eventOf(event);
   return CUDA_SUCCESS;
 }
