@@ -95,6 +95,10 @@ Result<bool> StreamOrder::submit(const std::vector<std::shared_ptr<Call>>& calls
     if (const Status posted = post(lead.stream(), calls); status.isOk() || !posted.isOk()) status = posted;
   const Status left = leave(queues.value());
   if (status.isOk()) status = left;
+  if (status.kind() == GOSS_ERR_DEVICE) { // The program may abort before the library has seen it.
+    const std::lock_guard inner(mutex_);
+    note(status);
+  }
   return status.isOk() ? Result<bool>(true) : status;
 }
 
