@@ -326,7 +326,7 @@ void measureLocks(CudaDevice& device, std::byte* memory) {
   });
 }
 
-/// In how many of `tries` a stream reads from device memory what was there before a copy that has returned.
+/// Counts the tries in which a stream reads from device memory what was there before a copy that has returned.
 int staleReads(CudaDevice& device, std::byte* memory, int tries) {
   const auto queue = require(device.queue(nullptr));
   const auto pinned = require(device.allocate(MemoryKind::pinned, 4096));
@@ -367,8 +367,7 @@ void sayStaleReads(CudaDevice& device, const Driver& driver, std::byte* memory) 
   driver.ctxSetFlags(flags);
 }
 
-/// How many pairs of a copy and a raised flag a stream takes behind a closed gate before the thread that enqueues
-/// waits.
+/// Counts the copies with a flag each that a stream takes behind a closed gate before the thread that enqueues waits.
 void measureDepth(CudaDevice& device, const char* kind, const GateKernels* gates, std::byte* memory) {
   constexpr int kMost = 20000;
   const auto pinned = require(device.allocate(MemoryKind::pinned, 4096));
@@ -407,8 +406,7 @@ void measureCopies(CudaDevice& device, std::byte* memory, const Options& options
   std::fill_n(pinned->data(), bytes, std::byte{1});
   const double down = copySeconds(device, pinned->data(), memory, bytes, samples);
   const double up = copySeconds(device, memory, pinned->data(), bytes, samples);
-  DeviceStation station(device, require(device.queue(nullptr)), require(device.queue(nullptr)),
-                        require(device.queue(nullptr)), require(device.event()));
+  DeviceStation station(device, require(device.queue(nullptr)), require(device.queue(nullptr)));
   const double staged = stagedSeconds(station, memory, bytes, fragment, samples);
   const auto gigabytes = static_cast<double>(bytes) * 1e-9;
   fmt::print("cuMemcpyAsync to the host   {:7.2f} GB/s, {} bytes\n", gigabytes / down, bytes);

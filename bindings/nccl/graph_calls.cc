@@ -88,11 +88,7 @@ Status GraphCalls::prepare() {
   auto queue = device_.queue(nullptr);
   if (!queue.isOk()) return queue.status();
   queue_ = queue.take();
-  auto queue_of_watch = device_.queue(nullptr);
-  if (!queue_of_watch.isOk()) return queue_of_watch.status();
-  auto event_of_watch = device_.event();
-  if (!event_of_watch.isOk()) return event_of_watch.status();
-  watch_ = std::make_unique<DeviceWatch>(queue_of_watch.take(), event_of_watch.take(), [this] {
+  watch_ = std::make_unique<DeviceWatch>(device_, [this] {
     const std::lock_guard lock(mutex_);
     return !ended_;
   });

@@ -19,13 +19,12 @@ namespace goss {
 class DeviceStation {
  public:
   DeviceStation(Device& of, std::unique_ptr<DeviceQueue> into_host, std::unique_ptr<DeviceQueue> out_of_host,
-                std::unique_ptr<DeviceQueue> of_watch, std::unique_ptr<DeviceEvent> event_of_watch,
                 bool reduces = false)
       : device(of),
         pinned(of, MemoryKind::pinned),
         memory(of, MemoryKind::device),
         peers(of, [this] { return gates.use_count() == 1; }),
-        watch(std::move(of_watch), std::move(event_of_watch), [this] { return gates.use_count() > 1; }),
+        watch(of, [this] { return gates.use_count() > 1; }),
         in(std::move(into_host)),
         out(std::move(out_of_host)),
         computes(reduces) {}

@@ -37,12 +37,6 @@ Status DeviceWatch::begin() {
   return Status::ok();
 }
 
-Status DeviceWatch::ask() {
-  const Result<bool> done = event_->isDone();
-  if (!done.isOk() || !done.value()) return done.status();
-  return queue_->record(*event_);
-}
-
 Status DeviceWatch::status() const {
   if (!failed_.load(std::memory_order_acquire)) return Status::ok();
   const std::lock_guard lock(mutex_);
@@ -50,18 +44,30 @@ Status DeviceWatch::status() const {
 }
 
 void DeviceWatch::watch(const std::stop_token& stop) {
+  const Status failure = askUntilItFails(stop);
+  if (failure.isOk()) return;
+  const std::lock_guard lock(mutex_);
+  failure_ = failure;
+  failed_.store(true, std::memory_order_release);
+}
+
+Status DeviceWatch::askUntilItFails(const std::stop_token& stop) {
+  const auto queue = device_.queue(nullptr);
+  if (!queue.isOk()) return queue.status();
+  const auto event = device_.event();
+  if (!event.isOk()) return event.status();
   std::unique_lock lock(mutex_);
   while (wanted_.wait(lock, stop, is_wanted_) && !stop.stop_requested()) {
     lock.unlock();
-    const Status status = ask();
-    lock.lock();
-    if (!status.isOk()) {
-      failure_ = status;
-      failed_.store(true, std::memory_order_release);
-      return;
+    const Result<bool> done = event.value()->isDone();
+    if (!done.isOk()) return done.status();
+    if (done.value()) { // A driver may not look at the device for an event that nobody recorded.
+      if (Status status = queue.value()->record(*event.value()); !status.isOk()) return status;
     }
+    lock.lock();
     wanted_.wait_for(lock, stop, kPause, [] { return false; });
   }
+  return Status::ok();
 }
 
 } // namespace goss

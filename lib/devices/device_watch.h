@@ -17,9 +17,8 @@ namespace goss {
 /// streams have passed their gates, and only the loop opens those. Thread-safe.
 class DeviceWatch {
  public:
-  /// The watch alone uses `queue` and `event`. It asks while `is_wanted`, which any thread may call.
-  DeviceWatch(std::unique_ptr<DeviceQueue> queue, std::unique_ptr<DeviceEvent> event, std::function<bool()> is_wanted)
-      : queue_(std::move(queue)), event_(std::move(event)), is_wanted_(std::move(is_wanted)) {}
+  /// The thread asks `device`, which outlives the watch, while `is_wanted` returns true. Any thread calls `is_wanted`.
+  DeviceWatch(Device& device, std::function<bool()> is_wanted) : device_(device), is_wanted_(std::move(is_wanted)) {}
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
   ~DeviceWatch();
@@ -33,11 +32,10 @@ class DeviceWatch {
 
  private:
   void watch(const std::stop_token& stop);
-  /// Whether the device does what it is given. A driver may not look at the device for an event that nobody recorded.
-  Status ask();
+  /// watch(), until the device has failed: returns why. Success: the watch ends.
+  Status askUntilItFails(const std::stop_token& stop);
 
-  const std::unique_ptr<DeviceQueue> queue_;
-  const std::unique_ptr<DeviceEvent> event_;
+  Device& device_;
   const std::function<bool()> is_wanted_;
   mutable std::mutex mutex_;
   std::condition_variable_any wanted_;

@@ -61,15 +61,8 @@ Result<DeviceStation*> Devices::station(int ordinal) {
   if (!in.isOk()) return in.status();
   Result<std::unique_ptr<DeviceQueue>> out = device.value()->queue(nullptr);
   if (!out.isOk()) return out.status();
-  Result<std::unique_ptr<DeviceQueue>> of_watch = device.value()->queue(nullptr);
-  if (!of_watch.isOk()) return of_watch.status();
-  Result<std::unique_ptr<DeviceEvent>> event_of_watch = device.value()->event();
-  if (!event_of_watch.isOk()) return event_of_watch.status();
   const bool computes = computes_ && device.value()->prepareArithmetic().isOk();
-  return &stations_
-              .try_emplace(ordinal, *device.value(), in.take(), out.take(), of_watch.take(), event_of_watch.take(),
-                           computes)
-              .first->second;
+  return &stations_.try_emplace(ordinal, *device.value(), in.take(), out.take(), computes).first->second;
 }
 
 void Devices::openCurrent() {

@@ -229,7 +229,7 @@ TEST(Streams, GoOnBehindAFailedCallAfterALongStop) {
   });
 }
 
-/// Of calls without a stream, the first one included.
+/// Each call without a stream, the first one too, reads what the copy before it has written.
 TEST(Devices, ACopyFromPageableMemoryComesBeforeTheCallBehindIt) {
   if (!testsStandin() && !testsGpu()) return; // The copies of `threads` are in streams.
   runDeviceRanks({"", 2, {.behaviour = {3000, false, 0}}}, [](goss_comm_t comm, int /*rank*/, DeviceRank& device) {

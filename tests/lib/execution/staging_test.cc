@@ -76,8 +76,7 @@ class HalfWork final : public StageWork {
 
 TEST(WaitedStages, WaitForABatchThatWasRefusedHalfWay) {
   RefusingDevice device;
-  const auto queue = [&] { return device.queue(nullptr).take(); };
-  DeviceStation station(device, queue(), queue(), queue(), device.event().take());
+  DeviceStation station(device, device.queue(nullptr).take(), device.queue(nullptr).take());
   auto stage = WaitedStage::make(station);
   ASSERT_TRUE(stage.isOk());
   EXPECT_EQ(stage.value()->start(HalfWork(), 0).kind(), GOSS_ERR_DEVICE);
