@@ -90,7 +90,7 @@ World::~World() {
   flush_.reset();
   control_.reset();
   mesh_.reset();
-  if (devices_ != nullptr && !devices_->drain()) {
+  if (devices_ != nullptr && !devices_->drain()) { // To free memory of a GPU would wait for a gate that nobody opens.
     for (auto& [address, block] : lent_on_devices_)
       (void)block.release();
     (void)devices_.release();

@@ -188,7 +188,8 @@ TEST_F(ProcessRank, CallsThatCannotShareAreStaged) {
   }
 }
 
-/// To free memory waits for the stream, whose gates the engine opens meanwhile although the driver answers nobody.
+/// Freeing memory waits for the stream. The engine opens the stream's gates meanwhile, although the driver answers no
+/// thread.
 TEST_F(ProcessRank, MemoryIsFreedWhileAStreamWaitsForRanksThatComeLater) {
   const std::vector<float> values = roughValues(rank_);
   const std::vector<float> expected = sumsOnHost(values);

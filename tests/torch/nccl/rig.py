@@ -15,6 +15,7 @@ import torch._dynamo  # functional collectives import it, which takes seconds
 import torch.distributed as dist
 
 HOST = "127.0.0.1"
+IS_OLD = tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 15)  # and may lack what a check needs
 LEFT_OUT = "left out: "  # how the note of such a check begins
 
 

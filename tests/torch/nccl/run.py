@@ -23,11 +23,9 @@ BACKENDS = ("gossamer", "nccl", "nccl-legacy", "nccl-lazy")
 MODES = {"one queue": {"CUDA_STANDIN_ONE_QUEUE": "1"}, "delay": {"CUDA_STANDIN_DELAY_US": "100"},
          "one queue, delay": {"CUDA_STANDIN_ONE_QUEUE": "1", "CUDA_STANDIN_DELAY_US": "100"}, "tcp": {"GOSS_TRANSPORT": "tcp"},
          "a device each": {"CUDA_STANDIN_DEVICES": "3"}, "non-blocking communicators": {"TORCH_NCCL_USE_COMM_NONBLOCKING": "1"}}
-# Torch from which on no backend and no check may be left out.
-COMPLETE = (2, 15)
 
 # Torch's reasons: it asks the device for multicast.
-NOT_FOR = {"memory_of_the_library": ("gossamer",)}
+NOT_FOR = {"memory_of_the_library": ("gossamer", "nccl-legacy", "nccl-lazy")}
 
 # Torch ends a process without writing what it recorded.
 SOON = {"GOSS_SILENCE_MS": "2000", "TORCH_NCCL_DUMP_ON_TIMEOUT": "0", "TORCH_FR_BUFFER_SIZE": "0", "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "100",
@@ -76,18 +74,13 @@ def worlds():
 
 def known(backends):
     """Those that this torch has; says which it has not, which only an older torch may say."""
+    import rig  # pylint: disable=import-outside-toplevel
     import torch.distributed as dist  # pylint: disable=import-outside-toplevel
 
     unknown = [one for one in backends if one != "gossamer" and not dist.is_backend_available(one)]
     if unknown:
         print(f"left out: this torch has no backend {', '.join(unknown)}", flush=True)
-    return [one for one in backends if one not in unknown] if may_lack() else list(backends)
-
-
-def may_lack():
-    import torch  # pylint: disable=import-outside-toplevel
-
-    return tuple(int(part) for part in torch.__version__.split(".")[:2]) < COMPLETE
+    return [one for one in backends if one not in unknown] if rig.IS_OLD else list(backends)
 
 
 def is_wanted(options, title, variables):
@@ -113,7 +106,7 @@ def run_checks(meeting, options, count):
         if backend not in options.backends or not is_wanted(options, title, MODES.get(mode, {})):
             continue
         own = functions(ours if backend == "gossamer" else graphs)
-        checks = [*functions(collectives), *functions(groups), *own]
+        checks = [one for one in (*functions(collectives), *functions(groups), *own) if backend not in NOT_FOR.get(one.__name__, ())]
 
         def body(rank, backend=backend, eager=eager, checks=checks):
             rank.begin(backend, eager)
@@ -134,8 +127,8 @@ def run_checks(meeting, options, count):
                 wrong[name] = "\n".join(f"rank {number}: {problem}" for number, problem in enumerate(said) if problem)
         if any("cuda stand-in" in ranks.log(number) for number in range(size)):
             wrong["the stand-in complains of nothing"] = "a log below tells"
-        if left_out and not may_lack() and not options.gpu and backend in ("nccl", "gossamer"):
-            wrong.update({name: f"left out: {reason}" for name, reason in left_out.items() if backend not in NOT_FOR.get(name, ())})
+        if not rig.IS_OLD and not options.gpu:
+            wrong.update({name: f"left out: {reason}" for name, reason in left_out.items()})
         count.add(title, begun, ranks, wrong, len(checks) + (1 if options.gpu else 2) - len(left_out), left_out)
 
 
