@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,21 @@ std::vector<int> Group::others() const {
 std::string Group::nameOf(int rank) const {
   if (worldRank(rank) == rank) return fmt::format("rank {}", rank);
   return fmt::format("rank {} (world rank {})", rank, worldRank(rank));
+}
+
+Status Group::named(const Status& error) const {
+  const int rank = rankOfWorld(error.peer());
+  const bool of_transport = error.scope() == ErrorScope::peer || error.kind() == GOSS_ERR_TRUNCATED;
+  if (!of_transport || rank < 0 || worldRank(rank) == rank) return error;
+  std::string text = error.text();
+  const std::string world_name = fmt::format("rank {}", error.peer());
+  const std::size_t at = text.find(world_name);
+  const std::size_t end = at + world_name.size();
+  if (at == std::string::npos || (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0))
+    return error;
+  constexpr std::string_view kBefore = "world ";
+  if (std::string_view(text).substr(0, at).ends_with(kBefore)) return error; // It has that name already.
+  return Status::error(error.kind(), text.replace(at, world_name.size(), nameOf(rank)), error.scope(), error.peer());
 }
 
 std::string Group::namesOf(const std::vector<int>& ranks) const {

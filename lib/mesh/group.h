@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "gossamer/status.h"
+
 namespace goss {
 
 /// Immutable, and so thread-safe. "Rank" means a rank of the communicator unless a comment says otherwise.
@@ -30,6 +32,9 @@ class Group {
   /// Names of ranks, such as "rank 3", or "ranks 3, 5". After 16 ranks it says how many more there are. `ranks` is not
   /// empty.
   [[nodiscard]] std::string namesOf(const std::vector<int>& ranks) const;
+  /// The error of a transport, which names its peer by the world rank, with the name that nameOf() gives that rank.
+  /// Other errors are returned as they are.
+  [[nodiscard]] Status named(const Status& error) const;
 
  private:
   const std::vector<int> world_ranks_;

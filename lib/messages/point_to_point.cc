@@ -181,7 +181,7 @@ void MessageOperation::ended(const Status& status) {
   if (isQueued()) context_.receives.remove(*this);
   posted_ = false;
   ended_ = true;
-  if (!status.isOk() || !result_.isOk()) result_ = status; // In the common case both are ok.
+  if (!status.isOk() || !result_.isOk()) result_ = context_.group.named(status); // In the common case both are ok.
   if (at_once_) return;
   if (status.isOk()) {
     context_.operations.completeOnLoop(*this, status);

@@ -247,7 +247,8 @@ void Window::serve(int rank, const WindowMessage& message, std::size_t bytes) {
 
 void Window::left(int rank) {
   const int peer = environment_.group.worldRank(rank);
-  if (environment_.mesh.isLost(peer)) forgetRankOnLoop(rank, environment_.mesh.linkStatus(peer));
+  if (environment_.mesh.isLost(peer))
+    forgetRankOnLoop(rank, environment_.group.named(environment_.mesh.linkStatus(peer)));
 }
 
 /// Releases the lock, the requests and the average that `rank` held here when it destroyed its communicator. Does

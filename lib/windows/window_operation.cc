@@ -75,7 +75,7 @@ void WindowOperation::onSent(const Status& status) {
 /// which names the target to the others, too.
 void WindowOperation::endByLinkOnLoop(const Status& status) {
   const OperationEnvironment& with = window_.environment();
-  if (with.mesh.isLost(with.group.worldRank(call_.target))) endOnLoop(status);
+  if (with.mesh.isLost(with.group.worldRank(call_.target))) endOnLoop(with.group.named(status));
 }
 
 void WindowOperation::endOnLoop(const Status& status) {

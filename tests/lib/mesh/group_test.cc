@@ -34,5 +34,21 @@ TEST(Group, NamesNoMoreThanSixteenRanks) {
   EXPECT_EQ(group.namesOf(ranks), "ranks 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 and 4 more");
 }
 
+TEST(GroupNames, ReplaceTheWorldRankInTheErrorsOfTransports) {
+  const Group group({5, 1, 12}, 1, 20);
+  const auto named = [&](const char* text, int peer, ErrorScope scope = ErrorScope::peer) {
+    const Status status = group.named(Status::error(GOSS_ERR_PEER_LOST, text, scope, peer));
+    EXPECT_EQ(status.peer(), peer);
+    return std::string(status.text());
+  };
+  EXPECT_EQ(named("lost rank 5: its process ended", 5), "lost rank 0 (world rank 5): its process ended");
+  EXPECT_EQ(named("rank 12", 12), "rank 2 (world rank 12)");
+  EXPECT_EQ(named("rank 1 has left", 1), "rank 1 has left") << "The numbers are the same.";
+  EXPECT_EQ(named("lost rank 7", 7), "lost rank 7") << "It is no member.";
+  EXPECT_EQ(named("rank 0 (world rank 5) has left", 5), "rank 0 (world rank 5) has left");
+  EXPECT_EQ(named("rank 51 waits", 5), "rank 51 waits");
+  EXPECT_EQ(named("rank 5 is meant as a member", 5, ErrorScope::communicator), "rank 5 is meant as a member");
+}
+
 } // namespace
 } // namespace goss
