@@ -82,7 +82,7 @@ Mesh::Mesh(int self, int size, std::vector<std::unique_ptr<Transport>> transport
   by_peer_.resize(static_cast<std::size_t>(size), nullptr);
   short_.resize(by_peer_.size(), nullptr);
   lost_.resize(static_cast<std::size_t>(size));
-  ended_.resize(lost_.size(), false);
+  how_lost_.resize(lost_.size(), PeerLoss::silent);
 }
 
 Mesh::~Mesh() = default;
@@ -303,10 +303,16 @@ std::uint64_t Mesh::movements(int peer) const {
   return statistics.movements + statistics.messages_received;
 }
 
+void Mesh::setPeerLostHandler(PeerLostHandler handler) {
+  on_peer_lost_ = std::move(handler);
+  for (std::size_t peer = 0; peer < lost_.size(); ++peer)
+    if (!lost_[peer].isOk()) on_peer_lost_(static_cast<int>(peer), lost_[peer], how_lost_[peer]);
+}
+
 void Mesh::onPeerLost(int peer, const Status& status, PeerLoss how) {
   Status& lost = lost_[static_cast<std::size_t>(peer)];
   if (!lost.isOk()) return;
-  ended_[static_cast<std::size_t>(peer)] = how != PeerLoss::silent;
+  how_lost_[static_cast<std::size_t>(peer)] = how;
   lost = how == PeerLoss::departed
              ? Status::error(GOSS_ERR_PEER_LOST,
                              fmt::format("rank {} has left: it destroyed its communicator or exited", peer),

@@ -63,8 +63,8 @@ class Mesh final : public TransportListener {
   Mesh(int self, int size, std::vector<std::unique_ptr<Transport>> transports);
   ~Mesh() override;
 
-  /// `handler` is called by the transport that has lost a peer, once for each peer.
-  void setPeerLostHandler(PeerLostHandler handler) { on_peer_lost_ = std::move(handler); }
+  /// `handler` is called by the transport that has lost a peer, once for each peer; at once for those that are lost.
+  void setPeerLostHandler(PeerLostHandler handler) GOSS_ON_LOOP;
 
   /// Opens all transports and fills in this rank's addresses and trouble. Errors: no transport could be opened; or
   /// invalidArgument, when a setting makes one of them impossible. The card then has no addresses, and must still be
@@ -93,7 +93,9 @@ class Mesh final : public TransportListener {
   /// Whether the transport has reported `peer` lost.
   [[nodiscard]] bool isLost(int peer) const GOSS_ON_LOOP { return !lost_[static_cast<std::size_t>(peer)].isOk(); }
   /// Whether `peer` is lost and has departed or ended, so that it cannot go on without this rank.
-  [[nodiscard]] bool hasEnded(int peer) const GOSS_ON_LOOP { return ended_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] bool hasEnded(int peer) const GOSS_ON_LOOP {
+    return isLost(peer) && how_lost_[static_cast<std::size_t>(peer)] != PeerLoss::silent;
+  }
   /// Whether the link to `peer` has not been used and so not been made: this rank would not notice the death of `peer`.
   [[nodiscard]] bool isIdle(int peer) const GOSS_ON_LOOP {
     const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
@@ -158,14 +160,14 @@ class Mesh final : public TransportListener {
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<Transport*> used_; ///< Transports that reach at least one peer.
   std::vector<Transport*> by_peer_;
-  std::vector<ShortMessages*> short_;     ///< By peer.
-  std::vector<const Relaying*> relaying_; ///< Relaying interfaces of used_.
-  std::vector<SharedRegions*> regions_;   ///< Regions of used_.
-  std::vector<Status> lost_ GOSS_GUARDED; ///< By peer.
-  std::vector<bool> ended_ GOSS_GUARDED;  ///< By peer: see hasEnded().
-  int windows_ GOSS_GUARDED = 0;          ///< Open ones.
-  std::string trouble_;                   ///< PeerCard::trouble of this rank.
-  std::vector<int> circle_;               ///< The ranks of this host; none where all links are made at the start.
+  std::vector<ShortMessages*> short_;           ///< By peer.
+  std::vector<const Relaying*> relaying_;       ///< Relaying interfaces of used_.
+  std::vector<SharedRegions*> regions_;         ///< Regions of used_.
+  std::vector<Status> lost_ GOSS_GUARDED;       ///< By peer.
+  std::vector<PeerLoss> how_lost_ GOSS_GUARDED; ///< By peer.
+  int windows_ GOSS_GUARDED = 0;                ///< Open ones.
+  std::string trouble_;                         ///< PeerCard::trouble of this rank.
+  std::vector<int> circle_;                     ///< The ranks of this host; none where all links are made at the start.
   PeerLostHandler on_peer_lost_;
   Outbox outbox_; ///< Declared last: it cancels at the transports.
 };

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "mesh/control.h"
 #include "tests/lib/mesh/fake_transport.h"
@@ -37,6 +39,16 @@ TEST(MeshNeighbours, AreNoneWhereAllLinksAreMadeAtTheStart) {
   ASSERT_TRUE(world.connected.isOk());
   EXPECT_THAT(world.mesh.neighbours(), IsEmpty());
   EXPECT_THAT(world.mesh.newsTargets(), IsEmpty());
+}
+
+TEST(MeshLosses, AreToldToAHandlerThatComesAfterThem) {
+  test::FakeWorld world(4);
+  world.lose(2, PeerLoss::ended);
+  std::vector<std::pair<int, PeerLoss>> told;
+  world.mesh.setPeerLostHandler([&](int peer, const Status&, PeerLoss how) { told.emplace_back(peer, how); });
+  world.lose(3, PeerLoss::silent);
+  world.lose(2, PeerLoss::silent);
+  EXPECT_THAT(told, ElementsAre(std::pair(2, PeerLoss::ended), std::pair(3, PeerLoss::silent)));
 }
 
 /// Rank 0 of 12, which probes ranks 1, 2, 10 and 11, and later those behind them.
