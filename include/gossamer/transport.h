@@ -117,6 +117,8 @@ class Transport {
   [[nodiscard]] virtual int pollFd() const = 0;
   /// Arms the wake-up. False: there is work, do not sleep. A true answer is followed by sleepEnded().
   virtual bool prepareToSleep() = 0;
+  /// Also called, without prepareToSleep(), when progress() was not called for a while: the next one looks for all that
+  /// may have happened.
   virtual void sleepEnded() = 0;
 
   [[nodiscard]] virtual PeerStatistics statistics(int peer) const = 0;

@@ -228,6 +228,7 @@ void Engine::driveIdle(Lock& lock, int idle_ms) {
     changed_.wait_for(lock, napping_ ? kNap : std::chrono::milliseconds(idle_ms));
     napping_ = false;
     // No thread drives: answers probes and notices lost peers even while the application computes.
+    if (!stopped_ && !driving_ && mesh_ != nullptr) mesh_->sleepEndedOnLoop();
     if (!stopped_) turnOnce(lock);
     return;
   }
