@@ -263,9 +263,14 @@ bool Execution::pollOnLoop() {
   return true;
 }
 
-/// Only an operation that has written can have been completed by a peer.
+/// Only an operation that has written its board can have been completed by a peer. Messages may have come since the
+/// last turn.
 void Execution::lookOnceMoreOnLoop() {
-  if (on_board_ && work_.number != 0 && passage_.isHere()) advanceOnBoardOnLoop();
+  if (!on_board_) {
+    if (context_->outcome.failure.isOk()) advanceOnLoop();
+  } else if (work_.number != 0 && passage_.isHere()) {
+    advanceOnBoardOnLoop();
+  }
 }
 
 /// The tensor of error feedback. A phase works on that of its multi-phase operation.

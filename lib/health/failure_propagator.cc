@@ -26,7 +26,11 @@ void FailurePropagator::tellOthers() {
   flush_control_(gone ? failure.peer() : -1);
 }
 
-void FailurePropagator::fail(const Status& status, Origin origin) {
+void FailurePropagator::fail(const Status& found, Origin origin) {
+  const Status status = peers_.group.named(found);
+  // A rank that failed and left at once has told why, and its message may have come together with its departure.
+  if (origin == Origin::here && status.kind() == GOSS_ERR_PEER_LOST && operations_.asyncError().isOk())
+    peers_.control.receiveRestOnLoop(status.peer());
   operations_.engine().startUnpostedOnLoop(); // To be ended with the others.
   const bool first = operations_.asyncError().isOk();
   if (first) {
@@ -37,7 +41,7 @@ void FailurePropagator::fail(const Status& status, Origin origin) {
   }
   operations_.forEachActiveOnLoop([&](Operation& operation) GOSS_ON_LOOP {
     if (operation.outlivesFailure() && origin != Origin::destroyed) return;
-    if (origin == Origin::elsewhere) operation.lookOnceMoreOnLoop();
+    if (origin != Origin::destroyed) operation.lookOnceMoreOnLoop();
     if (operation.state() != Operation::State::active) return;
     if (origin == Origin::elsewhere && operation.hasResultsOnLoop() && !operation.isPart()) return;
     operation.withdrawOnLoop();

@@ -32,7 +32,7 @@ class FailurePropagator {
   FailurePropagator(const Peers& peers, OperationTable& operations, const base::Log& log, FlushControl flush_control);
 
   /// Fails the communicator and everything that is active on it.
-  void fail(const Status& status, Origin origin) GOSS_ON_LOOP;
+  void fail(const Status& found, Origin origin) GOSS_ON_LOOP;
   /// Sends `rank` an abort message with the failure.
   void tell(int rank) const GOSS_ON_LOOP { peers_.send(rank, abortMessage()); }
   /// What tell() sends.

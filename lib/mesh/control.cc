@@ -60,15 +60,16 @@ class ControlChannel::Receive final : public RecvOperation {
 
   void onReceived(const Status& status) GOSS_ON_LOOP override {
     posted = false;
+    failed = !status.isOk();
     const std::string bytes = std::exchange(bytes_, std::string());
-    if (status.kind() == GOSS_ERR_PEER_LOST) return;
     channel_.to_repost_.push_back(this);
-    if (!status.isOk()) return;
+    if (failed) return;
     if (auto message = ControlMessage::decode(bytes); message.isOk())
       channel_.arrived_.emplace_back(peer, message.take());
   }
 
   bool posted = false;
+  bool failed = false; ///< The last time that it was posted.
 
  private:
   ControlChannel& channel_;
@@ -79,15 +80,15 @@ ControlChannel::ControlChannel(Mesh& mesh, Handler handler) : mesh_(mesh), handl
 
 ControlChannel::~ControlChannel() {
   for (const auto& receive : receives_) {
-    if (receive->posted) mesh_.transport(receive->peer)->cancel(*receive);
+    if (receive != nullptr && receive->posted) mesh_.transport(receive->peer)->cancel(*receive);
   }
 }
 
 void ControlChannel::start() {
   for (int peer = 0; peer < mesh_.size(); ++peer) {
     Transport* transport = mesh_.transport(peer);
+    receives_.push_back(transport != nullptr ? std::make_unique<Receive>(*this, peer) : nullptr);
     if (transport == nullptr) continue;
-    receives_.push_back(std::make_unique<Receive>(*this, peer));
     receives_.back()->posted = true;
     transport->recv(*receives_.back());
   }
@@ -138,7 +139,8 @@ bool ControlChannel::drainOnLoop() {
   if (watch_due_ != Clock::time_point{}) watchNeighboursOnLoop();
   if (to_repost_.empty()) return false;
   for (Receive* receive : std::exchange(to_repost_, {})) {
-    if (!mesh_.linkStatus(receive->peer).isOk()) continue;
+    // The transport has kept what else the peer sent before its link ended; behind that a receive fails.
+    if (receive->failed && !mesh_.linkStatus(receive->peer).isOk()) continue;
     receive->posted = true;
     mesh_.transport(receive->peer)->recv(*receive);
   }
@@ -148,6 +150,18 @@ bool ControlChannel::drainOnLoop() {
     handler_(peer, message);
   }
   return true;
+}
+
+void ControlChannel::receiveRestOnLoop(int peer) {
+  const bool is_known = peer >= 0 && static_cast<std::size_t>(peer) < receives_.size();
+  if (!is_known || receives_[static_cast<std::size_t>(peer)] == nullptr) return;
+  const Receive& receive = *receives_[static_cast<std::size_t>(peer)];
+  for (bool any = true; any && !mesh_.linkStatus(peer).isOk();) {
+    drainOnLoop();
+    if (!receive.posted) return;
+    mesh_.progressOnLoop();
+    any = !receive.posted;
+  }
 }
 
 } // namespace goss

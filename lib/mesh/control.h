@@ -77,6 +77,9 @@ class ControlChannel {
   void noteLossOnLoop(int peer, PeerLoss how) GOSS_ON_LOOP;
   /// Passes received messages to the handler. To be called after the transports have progressed.
   bool drainOnLoop() GOSS_ON_LOOP;
+  /// Receives what `peer`, which is lost, has sent before, and passes it to the handler: an abort among it names the
+  /// cause, which the loss does not. Progresses the transports; not to be called out of a transport's callback.
+  void receiveRestOnLoop(int peer) GOSS_ON_LOOP;
   /// The peers to which the transports have not sent all control messages; probes do not count.
   std::set<int> unsentOnLoop() GOSS_ON_LOOP { return mesh_.outbox().unsentOnLoop(kControlTag); }
 
@@ -91,7 +94,7 @@ class ControlChannel {
 
   Mesh& mesh_;
   const Handler handler_;
-  std::vector<std::unique_ptr<Receive>> receives_ GOSS_GUARDED;
+  std::vector<std::unique_ptr<Receive>> receives_ GOSS_GUARDED; ///< By world rank; null: there is no link to it.
   std::vector<Receive*> to_repost_ GOSS_GUARDED;
   Clock::time_point watch_due_ GOSS_GUARDED{}; ///< When watchNeighboursOnLoop() is due; zero: no rank was lost since.
   std::set<int> probed_ GOSS_GUARDED;          ///< Peers that watchNeighboursOnLoop() has probed.
