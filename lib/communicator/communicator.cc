@@ -71,6 +71,10 @@ Communicator::~Communicator() {
   ClosedCommunicator closed;
   if (!operations_.asyncError().isOk()) closed.failure = propagator_.abortMessage();
   propagator_.fail(Lifetime::endedError(), Origin::destroyed);
+  closed.goes_on = shrink_.agreement().goesOn();
+  closed.last_decision = shrink_.agreement().lastDecision();
+  // From now on the world answers the other ranks, to which its end here is no failure.
+  world_->unregisterOnLoop(context_, std::move(closed));
   world_->devices().releaseOnLoop(context_);
   operations_.blockedCalls().close(lock);
   lock.unlock();
@@ -78,9 +82,6 @@ Communicator::~Communicator() {
   lock.lock();
   operations_.freeHandedOut();
   windows_.closeAllOnLoop();
-  closed.goes_on = shrink_.agreement().goesOn();
-  closed.last_decision = shrink_.agreement().lastDecision();
-  world_->unregisterOnLoop(context_, std::move(closed));
 }
 
 std::string Communicator::transportName(int rank) const {
@@ -146,7 +147,8 @@ void Communicator::startUnposted(Operation& operation) { messages().startUnposte
 void Communicator::handlePeerLost(int rank, const Status& status, bool departed) {
   shrink_.agreement().accuse(rank);
   if (departed) return;
-  propagator_.fail(Status::error(GOSS_ERR_PEER_LOST, fmt::format("{} was lost: {}", group_.nameOf(rank), status.text()),
+  propagator_.fail(Status::error(GOSS_ERR_PEER_LOST,
+                                 fmt::format("{} was lost: {}", group_.nameOf(rank), group_.named(status).text()),
                                  ErrorScope::communicator, group_.worldRank(rank)),
                    Origin::here);
 }

@@ -478,6 +478,7 @@ bool World::afterProgressOnLoop() {
     Loss loss = std::move(lost_.front());
     lost_.pop_front();
     // Links between hosts are made at the start, so that the ranks of other hosts notice this themselves.
+    control_->receiveRestOnLoop(loss.peer);
     const bool is_here = isHere(loss.peer);
     if (is_here) control_->noteLossOnLoop(loss.peer, loss.how);
     if (loss.how == PeerLoss::absent && told_ended_.contains(loss.peer)) loss.how = PeerLoss::ended;
@@ -510,11 +511,11 @@ void World::handleControlOnLoop(int peer, const ControlMessage& message) {
     if (rank >= 0) found->second.events->handleControl(rank, message);
     return;
   }
-  if (message.type == ControlMessage::Type::abort && early_aborts_.size() < kMaxEarlyAborts) {
+  if (const auto closed = closed_contexts_.find(message.context); closed != closed_contexts_.end()) {
+    answerFor(closed->second, *control_, rank(), peer, message);
+  } else if (message.type == ControlMessage::Type::abort && early_aborts_.size() < kMaxEarlyAborts) {
     early_aborts_.emplace(message.context, std::pair(peer, message));
   }
-  if (const auto closed = closed_contexts_.find(message.context); closed != closed_contexts_.end())
-    answerFor(closed->second, *control_, rank(), peer, message);
   if (message.type != ControlMessage::Type::probe) return;
   // This rank has not made that communicator yet, or has destroyed it, but it lives.
   ControlMessage reply;
