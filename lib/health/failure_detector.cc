@@ -108,7 +108,9 @@ int FailureDetector::waitingFor() const {
 
 void FailureDetector::heard(int rank, const ControlMessage& message) {
   PeerProgress& progress = progress_[static_cast<std::size_t>(rank)];
-  progress.probed = TimePoint{};
+  // A rank that is probed no more until it replies stays under suspicion.
+  if (message.type == ControlMessage::Type::reply || progress.unanswered < kMaxUnanswered)
+    progress.probed = TimePoint{};
   if (message.type != ControlMessage::Type::reply) return;
   progress.started = message.operation;
   progress.waiting_for = message.culprit;
