@@ -10,10 +10,16 @@
 // those that are left: the last line is "went on".
 // With "receive-alone" all ranks but the first and the seventh leave; the seventh receives from any rank when it is
 // sent SIGUSR1. With "many" each rank has 12 communicators, and the first sends messages to the second, which stops
-// when it has received one; the last line of the first comes when all communicators have failed. With "checked"
-// (scripts/faults) it looks at every result, says "wrong" when one is, and "alive" from time to time; a fourth word is
-// what the last rank does after a while, having said "fault": "mismatch", "abort", or "leave", which destroys the
-// communicator and waits to be killed.
+// when it has received one; the last line of the first comes when all communicators have failed. With "abort-and-leave"
+// the second rank stops itself, and the first aborts two communicators and leaves when it is sent SIGUSR1. With
+// "last-barrier" the second rank begins a barrier and stops itself; the first enters it when it is sent SIGUSR1, and
+// exits without destroying its communicator. With "idle" all ranks but the first wait to be killed, and that makes no
+// call but goss_comm_error. With "reversed-killed" and "reversed-leaves" the ranks reduce in a communicator where the
+// last one is rank 0, which waits to be killed, or leaves when it is sent SIGUSR1. With "destroyed" rank 0 of three
+// destroys its communicator while another thread of it receives, and the other two reduce. With
+// "checked" (scripts/faults) it looks at every result, says "wrong" when one is, and "alive" from time to time; a
+// fourth word is what the last rank does after a while, having said "fault": "mismatch", "abort", or "leave", which
+// destroys the communicator and waits to be killed.
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,6 +28,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -99,20 +107,132 @@ goss_status accessWindow(goss_comm_t comm, std::size_t count, bool of_last) {
 /// The rank that is left with rank 0 when all others have left.
 constexpr std::int32_t kLeft = 6;
 
-/// Rank 0 waits to be killed. kLeft receives from any rank when it gets SIGUSR1, and returns how that ended. The other
-/// ranks return success at once, so that they leave.
-goss_status receiveAlone(goss_comm_t comm, std::int32_t rank) {
+/// Blocks SIGUSR1 for this thread, and says "ready".
+sigset_t beReadyToBegin() {
   sigset_t begin;
   ::sigemptyset(&begin);
   ::sigaddset(&begin, SIGUSR1);
   ::pthread_sigmask(SIG_BLOCK, &begin, nullptr);
   say("ready");
+  return begin;
+}
+
+/// Rank 0 waits to be killed. kLeft receives from any rank when it gets SIGUSR1, and returns how that ended. The other
+/// ranks return success at once, so that they leave.
+goss_status receiveAlone(goss_comm_t comm, std::int32_t rank) {
+  const sigset_t begin = beReadyToBegin();
   if (rank == 0) ::pause();
   if (rank != kLeft) return GOSS_SUCCESS;
   int number = 0;
   ::sigwait(&begin, &number);
   float value = 0;
   return goss_recv(comm, &value, 1, GOSS_FLOAT32, GOSS_ANY_SOURCE, 0, nullptr, nullptr);
+}
+
+/// Rank 0 aborts this communicator and another one when it gets SIGUSR1, and leaves. Rank 1 stops, and returns how a
+/// reduction ends when it is continued.
+goss_status abortAndLeave(goss_comm_t comm, std::int32_t rank) {
+  goss_comm_t other = nullptr;
+  goss_status status = goss_comm_dup(comm, &other);
+  if (status != GOSS_SUCCESS) return status;
+  if (rank == 0) {
+    const sigset_t begin = beReadyToBegin();
+    int number = 0;
+    ::sigwait(&begin, &number);
+    goss_comm_abort(other, "the other one first");
+    goss_comm_abort(comm, "as was asked");
+  } else {
+    say("ready");
+    ::raise(SIGSTOP);
+    float value = 0;
+    status = goss_all_reduce(comm, &value, &value, 1, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr);
+    say("failed " + std::to_string(status) + " " + goss_last_error());
+  }
+  goss_comm_destroy(other);
+  return GOSS_SUCCESS;
+}
+
+/// Rank 1 begins a barrier, stops, and returns how the barrier ends when it is continued. Rank 0 enters it when it gets
+/// SIGUSR1, and exits.
+goss_status meetInLastBarrier(goss_comm_t comm, std::int32_t rank) {
+  if (rank == 0) {
+    const sigset_t begin = beReadyToBegin();
+    int number = 0;
+    ::sigwait(&begin, &number);
+    const goss_status status = goss_barrier(comm, nullptr, nullptr);
+    ::_exit(status == GOSS_SUCCESS ? 0 : 1);
+  }
+  goss_request_t request = nullptr;
+  goss_status status = goss_barrier(comm, nullptr, &request);
+  if (status != GOSS_SUCCESS) return status;
+  say("ready");
+  ::raise(SIGSTOP);
+  status = goss_wait(&request, nullptr);
+  if (status == GOSS_SUCCESS) say("passed");
+  return status;
+}
+
+/// Rank 0 returns the error that its communicator comes to have. The other ranks wait to be killed.
+goss_status lookAtErrors(goss_comm_t comm, std::int32_t rank) {
+  say("ready");
+  if (rank != 0) ::pause();
+  goss_status error = GOSS_SUCCESS;
+  const char* text = "";
+  for (int i = 0; i < 20000 && error == GOSS_SUCCESS; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    (void)goss_comm_error(comm, &error, &text);
+  }
+  say("failed " + std::to_string(error) + " " + text);
+  return GOSS_SUCCESS;
+}
+
+/// All ranks but the last of the world, which is rank 0 of `reversed`, return how a reduction ends.
+goss_status reduceReversed(goss_comm_t comm, std::int32_t rank, bool leaves) {
+  std::int32_t ranks = 0;
+  (void)goss_comm_size(comm, &ranks);
+  goss_comm_t reversed = nullptr;
+  float value = 0;
+  goss_status status = goss_comm_split(comm, 0, -rank, &reversed);
+  if (status == GOSS_SUCCESS)
+    status = goss_all_reduce(reversed, &value, &value, 1, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr);
+  if (status != GOSS_SUCCESS) return status;
+  const sigset_t begin = beReadyToBegin();
+  int number = 0;
+  if (rank == ranks - 1 && leaves) {
+    ::sigwait(&begin, &number);
+  } else if (rank == ranks - 1) {
+    ::pause();
+  } else {
+    status = goss_all_reduce(reversed, &value, &value, 1, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr);
+    say("failed " + std::to_string(status) + " " + goss_last_error());
+    // If it left at once, the other survivor might notice that first.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+  goss_comm_destroy(reversed);
+  return GOSS_SUCCESS;
+}
+
+/// Rank 0 has reduced to rank 1, and destroys its communicator when it is continued, while a thread of it receives.
+/// Rank 2 reduces a second later.
+goss_status destroyBesideACall(goss_comm_t comm, std::int32_t rank) {
+  float value = 1;
+  float sum = 0;
+  if (rank == 2) std::this_thread::sleep_for(std::chrono::seconds(1));
+  const goss_status status = goss_reduce(comm, &value, &sum, 1, GOSS_FLOAT32, GOSS_SUM, 1, nullptr, nullptr);
+  if (status != GOSS_SUCCESS || rank != 0) {
+    if (status == GOSS_SUCCESS) say("reduced");
+    return status;
+  }
+  std::thread receiver([comm] {
+    float never = 0;
+    (void)goss_recv(comm, &never, 1, GOSS_FLOAT32, 2, 9, nullptr, nullptr);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  say("stops");
+  ::raise(SIGSTOP);
+  goss_comm_destroy(comm);
+  receiver.join();
+  ::_exit(0);
 }
 
 constexpr std::size_t kMany = 32; ///< Messages from rank 0 to rank 1.
@@ -258,9 +378,18 @@ int main(int argc, char** argv) {
   const std::string manner = argc > 3 ? argv[3] : "";
   std::int32_t rank = 0;
   (void)goss_comm_rank(comm, &rank);
-  if (manner == "receive-alone" || manner == "many") {
-    const goss_status status =
-        manner == "many" ? sendWithManyCommunicators(comm, rank, count) : receiveAlone(comm, rank);
+  const std::map<std::string, std::function<goss_status()>> manners = {
+      {"receive-alone", [&] { return receiveAlone(comm, rank); }},
+      {"many", [&] { return sendWithManyCommunicators(comm, rank, count); }},
+      {"abort-and-leave", [&] { return abortAndLeave(comm, rank); }},
+      {"last-barrier", [&] { return meetInLastBarrier(comm, rank); }},
+      {"idle", [&] { return lookAtErrors(comm, rank); }},
+      {"reversed-killed", [&] { return reduceReversed(comm, rank, false); }},
+      {"reversed-leaves", [&] { return reduceReversed(comm, rank, true); }},
+      {"destroyed", [&] { return destroyBesideACall(comm, rank); }},
+  };
+  if (const auto found = manners.find(manner); found != manners.end()) {
+    const goss_status status = found->second();
     if (status != GOSS_SUCCESS) say("failed " + std::to_string(status) + " " + goss_last_error());
     goss_comm_destroy(comm);
     return 0;

@@ -16,7 +16,9 @@
 namespace goss::test {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -104,6 +106,69 @@ TEST_P(Faults, StoppedRankIsNamedAtTheDeadline) {
     world.rank(victim).signal(SIGSTOP);
     world.expectSurvivorsName(victim, stopped, std::chrono::milliseconds(kTimeoutMs + 5000));
     EXPECT_GE(Clock::now() - stopped, 1400ms) << "the deadline was not the reason";
+  }
+}
+
+// Rank 1 finds two aborts and the departure of rank 0 all at once.
+TEST_P(Faults, ARankThatAbortsAndLeavesHasToldWhy) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    RunningWorld world(GetParam(), 1, 20000, 2, "abort-and-leave");
+    world.awaitReady();
+    std::this_thread::sleep_for(200ms); // By now rank 1 has stopped.
+    world.rank(0).signal(SIGUSR1);
+    EXPECT_EQ(world.rank(0).wait(10s), 0);
+    world.rank(1).signal(SIGCONT);
+    EXPECT_THAT(world.rank(1).readLine(20s).value_or("nothing"), HasSubstr("as was asked"));
+    EXPECT_EQ(world.rank(1).wait(10s), 0);
+  }
+}
+
+// Rank 1, which is stopped in the barrier, finds that rank 0 has entered it and that its process has ended.
+TEST_P(Faults, ABarrierThatAllHaveEnteredPassesThoughARankHasEnded) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    RunningWorld world(GetParam(), 1, 20000, 2, "last-barrier");
+    world.awaitReady();
+    std::this_thread::sleep_for(200ms); // By now rank 1 has stopped.
+    world.rank(0).signal(SIGUSR1);
+    EXPECT_EQ(world.rank(0).wait(10s), 0);
+    world.rank(1).signal(SIGCONT);
+    EXPECT_EQ(world.rank(1).readLine(20s).value_or("nothing"), "passed");
+    EXPECT_EQ(world.rank(1).wait(10s), 0);
+  }
+}
+
+TEST_P(Faults, ARankThatMakesNoCallsLearnsOfADeath) {
+  RunningWorld world(GetParam(), 1, 60000, 2, "idle");
+  world.awaitReady();
+  std::this_thread::sleep_for(500ms);
+  const auto killed = Clock::now();
+  world.rank(1).signal(SIGKILL);
+  world.expectSurvivorsName(1, killed, 5000ms);
+}
+
+TEST_P(Faults, ErrorsNameARankByItsNumberInTheCommunicatorOfTheCall) {
+  for (const bool leaves : {false, true}) {
+    RunningWorld world(GetParam(), 1, 20000, 3, leaves ? "reversed-leaves" : "reversed-killed");
+    world.awaitReady();
+    world.rank(2).signal(leaves ? SIGUSR1 : SIGKILL);
+    for (const int rank : {0, 1}) {
+      const std::string line = world.rank(rank).readLine(20s).value_or("nothing");
+      EXPECT_THAT(line, HasSubstr("rank 0 (world rank 2)"));
+      EXPECT_THAT(line, Not(ContainsRegex("[^d] rank 2"))) << "That is rank 0 of the world.";
+    }
+  }
+}
+
+// A probe of rank 1 waits for rank 0 when that destroys its communicator.
+TEST(FaultsOverShm, ACommunicatorThatIsDestroyedBesideACallDoesNotFailOnOtherRanks) {
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    RunningWorld world("shm", 1, 20000, 3, "destroyed");
+    EXPECT_EQ(world.rank(0).readLine(20s).value_or("nothing"), "stops");
+    std::this_thread::sleep_for(500ms);
+    world.rank(0).signal(SIGCONT);
+    for (const int rank : {1, 2})
+      EXPECT_EQ(world.rank(rank).readLine(20s).value_or("nothing"), "reduced") << rank;
+    EXPECT_EQ(world.rank(0).wait(10s), 0);
   }
 }
 

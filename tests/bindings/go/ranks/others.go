@@ -72,7 +72,11 @@ func communicators(r ranks) {
 	if r.rank == 0 {
 		color = 0
 	}
-	equal(value(r.comm.Split(color, 0)) != nil, r.rank == 0)
+	alone := value(r.comm.Split(color, 0))
+	equal(alone != nil, r.rank == 0)
+	if alone != nil {
+		must(alone.Close())
+	}
 	equal(value(r.comm.Transport(r.rank)), "self")
 	if wanted := os.Getenv("GOSS_TRANSPORT"); wanted != "" && r.size > 1 {
 		equal(value(r.comm.Transport((r.rank+1)%r.size)), wanted)
