@@ -158,6 +158,7 @@ Dialer::Target Connector::target(int peer) const {
   target.peer = peer;
   target.addresses = way(peer).reach.sockets;
   target.of_routers = way(peer).reach.of_routers;
+  target.one_host = way(peer).reach.one_host;
   target.security = with_.security;
   target.identity = way(peer).identity;
   return target;
@@ -222,8 +223,9 @@ void Connector::configure(int peer, int fd, const Hello& hello, int via) {
 /// Takes a connection that this end has made.
 void Connector::adoptOwn(int peer, Dialer::Made made) {
   configure(peer, made.stream.fd(), made.hello, made.via);
-  const Status adopted = with_.links.getOrMake(peer).adopt(std::move(made.stream), made.hello, with_.poller, made.via);
-  if (!adopted.isOk()) with_.links.getOrMake(peer).refuse(adopted);
+  Link& link = with_.links.getOrMake(peer);
+  const Status adopted = link.adopt(std::move(made.stream), made.hello, with_.poller, made.remote, made.via);
+  if (!adopted.isOk()) link.refuse(adopted);
   relay_search_.settle(peer);
   noteProgress();
 }
@@ -240,9 +242,10 @@ void Connector::adopt(Acceptor::Caller caller) {
   if (with_.links.getOrMake(peer).state() == LinkState::idle) begin(peer);
   configure(peer, caller.stream.fd(), caller.hello, caller.via);
   const bool resumes = caller.hello.purpose == Purpose::resume;
+  Link& link = with_.links.getOrMake(peer);
   const Status adopted =
-      resumes ? with_.links.getOrMake(peer).resume(std::move(caller.stream), caller.hello, with_.poller)
-              : with_.links.getOrMake(peer).adopt(std::move(caller.stream), caller.hello, with_.poller, caller.via);
+      resumes ? link.resume(std::move(caller.stream), caller.hello, with_.poller, caller.remote)
+              : link.adopt(std::move(caller.stream), caller.hello, with_.poller, caller.remote, caller.via);
   if (!adopted.isOk()) return acceptor_.logOnce(caller.from, adopted.text());
   settle(peer);
   noteProgress();

@@ -152,10 +152,9 @@ transports::tcp::Hello World::hello(int from, int rank) const {
   return hello;
 }
 
-platform::UniqueFd World::impersonate(int from, int rank) {
-  EXPECT_TRUE(transport(rank).connect(from, (*this)[rank].address).isOk());
+platform::UniqueFd World::introduce(const transports::tcp::Hello& hello, int rank) {
   platform::UniqueFd fd = call(rank);
-  const std::string bytes = transports::tcp::encodeHello(hello(from, rank));
+  const std::string bytes = transports::tcp::encodeHello(hello);
   EXPECT_EQ(platform::writeSome(fd.get(), bytes.data(), bytes.size()).bytes, bytes.size());
   std::string answer;
   EXPECT_TRUE(until([&] {
@@ -164,6 +163,12 @@ platform::UniqueFd World::impersonate(int from, int rank) {
     return answer.size() == sizeof rest;
   }));
   EXPECT_EQ(answer, transports::tcp::encodeAnswer(transports::tcp::Answer::welcome));
+  return fd;
+}
+
+platform::UniqueFd World::impersonate(int from, int rank) {
+  EXPECT_TRUE(transport(rank).connect(from, (*this)[rank].address).isOk());
+  platform::UniqueFd fd = introduce(hello(from, rank), rank);
   const std::string go = transports::tcp::encodeAnswer(transports::tcp::Answer::go);
   EXPECT_EQ(platform::writeSome(fd.get(), go.data(), go.size()).bytes, go.size());
   EXPECT_TRUE(until([&] { return transport(rank).link(from) == LinkState::ready; }));

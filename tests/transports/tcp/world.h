@@ -106,6 +106,8 @@ class World {
   platform::UniqueFd call(int rank);
   /// A good hello for `rank` from the rank `from`.
   [[nodiscard]] transports::tcp::Hello hello(int from, int rank) const;
+  /// Says hello to `rank`, and waits to be welcomed.
+  platform::UniqueFd introduce(const transports::tcp::Hello& hello, int rank);
   /// Plays rank `from` up to a ready link with `rank`.
   platform::UniqueFd impersonate(int from, int rank);
   /// Reads until the other end closes, driving the world.

@@ -9,7 +9,8 @@
 
 namespace goss::transports::tcp {
 
-Status ConnectionSet::adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller, int via) {
+Status ConnectionSet::adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller,
+                            const std::optional<platform::SocketAddress>& remote, int via) {
   const std::size_t index = hello.connection;
   if (all_.empty()) {
     all_.resize(hello.connections);
@@ -23,9 +24,9 @@ Status ConnectionSet::adopt(platform::Stream stream, const Hello& hello, platfor
       !platform::equalInConstantTime(token_, hello.token) || checked_ != hello.checked)
     return Status::error(GOSS_ERR_PROTOCOL, fmt::format("connection {} of rank {} exists already", index, peer_));
   platform::tuneForMessages(stream.fd());
-  remotes_[index] = platform::remoteAddress(stream.fd());
+  remotes_[index] = remote;
   if (index == 0) {
-    address_ = remotes_[0] ? remotes_[0]->text() : "an unknown address";
+    address_ = remote ? remote->text() : "an unknown address";
     if (via >= 0) address_ += fmt::format(", relayed by rank {},", via);
     via_ = via;
   }

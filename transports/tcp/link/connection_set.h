@@ -22,10 +22,11 @@ class ConnectionSet {
  public:
   explicit ConnectionSet(int peer) : peer_(peer) {}
 
-  /// Takes the connection on which `hello` was said: by the peer, where hello.from is its rank, else by this end. The
-  /// rank `via` relays it (-1: none). Errors: the link has that connection already, or was told another count;
-  /// resource.
-  Status adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller, int via);
+  /// Takes the connection on which `hello` was said: by the peer, where hello.from is its rank, else by this end. Its
+  /// other end is `remote`, because a socket that the peer has reset does not tell. The rank `via` relays it (-1:
+  /// none). Errors: the link has that connection already, or was told another count; resource.
+  Status adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller,
+               const std::optional<platform::SocketAddress>& remote, int via);
   [[nodiscard]] bool isBegun() const { return adopted_ > 0; }
   /// All of them were adopted.
   [[nodiscard]] bool isComplete() const { return adopted_ > 0 && adopted_ == all_.size(); }

@@ -44,10 +44,11 @@ LinkState Link::state() const {
   return on_use_ && !begun_ && !connections_.isBegun() ? LinkState::idle : LinkState::connecting;
 }
 
-Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller, int via) {
+Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller,
+                   const std::optional<platform::SocketAddress>& remote, int via) {
   if (matcher_.hasFailed())
     return Status::error(GOSS_ERR_PROTOCOL, fmt::format("the link to rank {} has ended", peer()));
-  Status adopted = connections_.adopt(std::move(stream), hello, poller, via);
+  Status adopted = connections_.adopt(std::move(stream), hello, poller, remote, via);
   if (!adopted.isOk() || !connections_.isComplete()) return adopted;
   std::vector<Connection>& all = connections_.all();
   writer_ = std::make_unique<FrameWriter>(all, eagerBytes(all[0].fd()));
@@ -251,10 +252,11 @@ Status Link::judge(const Hello& hello) const {
   return Status::ok();
 }
 
-Status Link::resume(platform::Stream stream, const Hello& hello, platform::Poller& poller) {
+Status Link::resume(platform::Stream stream, const Hello& hello, platform::Poller& poller,
+                    const std::optional<platform::SocketAddress>& remote) {
   if (Status judged = connections_.areCalledFromHere() ? Status::ok() : judge(hello); !judged.isOk()) return judged;
   if (connections_.all().empty() || !connections_.all()[hello.connection].wasOpened())
-    return adopt(std::move(stream), hello, poller);
+    return adopt(std::move(stream), hello, poller, remote);
   platform::tuneForMessages(stream.fd());
   urgent_ = true;
   return connections_.all()[hello.connection].resume(std::move(stream), hello.epoch);

@@ -3,6 +3,7 @@
 #define GOSS_TRANSPORTS_TCP_LINK_LINK_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +53,8 @@ class Link {
   /// Keeps a message for which send() is too early. False: the link is ready, or has failed.
   bool keep(SendOperation& operation);
   /// As ConnectionSet::adopt. The last connection makes the link ready.
-  Status adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller, int via = -1);
+  Status adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller,
+               const std::optional<platform::SocketAddress>& remote, int via = -1);
   [[nodiscard]] const ConnectionSet& connections() const { return connections_; }
   /// Ends a link that never became ready. Called out of progress(), or before anything was posted.
   void refuse(const Status& why, PeerLoss how = PeerLoss::silent);
@@ -86,9 +88,10 @@ class Link {
   /// Checks what the peer's hello asks of existing or earlier connections. Errors, which the other end reports:
   /// protocol; peerLost when nobody is to blame.
   [[nodiscard]] Status judge(const Hello& hello) const;
-  /// Handles a hello that judge() accepts: the stream replaces a connection (error: resource), or the connection is to
-  /// be made anew.
-  Status resume(platform::Stream stream, const Hello& hello, platform::Poller& poller);
+  /// Handles a hello that judge() accepts: the stream to `remote` replaces a connection (error: resource), or the
+  /// connection is to be made anew.
+  Status resume(platform::Stream stream, const Hello& hello, platform::Poller& poller,
+                const std::optional<platform::SocketAddress>& remote);
   void recall(const Hello& hello);
   /// The connections to be resumed, of a link that is ready; run() may have found them lost, or ended the link.
   [[nodiscard]] std::vector<std::size_t> lostConnections() const;

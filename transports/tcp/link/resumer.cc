@@ -14,9 +14,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kCallInterval(50);
 constexpr milliseconds kRecallInterval(300);
-/// The peer's system closes the connections of a process that has died; middleboxes seldom close both ends. If a
-/// middlebox did, the peer, which makes the connections, is back before this time.
-constexpr int kTicksAfterOrderlyEnd = 16; // 0.8 s.
 
 } // namespace
 
@@ -73,21 +70,21 @@ void Resumer::callFor(Repair& repair, std::size_t index) {
     std::erase_if(target.addresses, [&](const auto& address) { return address.text() == remote->text(); });
     target.addresses.insert(target.addresses.begin(), *remote);
   }
-  auto handler = [this, &repair, index](Dialer::Made made) { takeStream(repair, std::move(made.stream), index); };
+  auto handler = [this, &repair, index](Dialer::Made made) { takeStream(repair, std::move(made), index); };
   pauses_[link.peer()] = Deadline::after(calls ? kCallInterval : kRecallInterval);
   auto dialer = std::make_unique<Dialer>(context_, poller_, next_token_, std::move(target), std::move(handler));
   dialer->start();
   repair.calls[index] = std::move(dialer);
 }
 
-void Resumer::takeStream(Repair& repair, platform::Stream stream, std::size_t index) {
+void Resumer::takeStream(Repair& repair, Dialer::Made made, std::size_t index) {
   if (!repair.link->connections().areCalledFromHere()) {
     // The peer knows the link and will call.
     return;
   }
   const Hello hello = repair.link->connections().greeting(index, Purpose::resume);
-  tune_(stream.fd(), hello.connections);
-  const Status resumed = repair.link->resume(std::move(stream), hello, poller_);
+  tune_(made.stream.fd(), hello.connections);
+  const Status resumed = repair.link->resume(std::move(made.stream), hello, poller_, made.remote);
   if (!resumed.isOk()) repair.link->resumptionFailed(resumed.text(), PeerLoss::silent);
 }
 
@@ -105,22 +102,34 @@ void Resumer::tick() {
   for (auto& [peer, repair] : repairs_) {
     for (auto& [index, call] : repair.calls)
       call->tick();
-    const bool counts = repair.ticks_left > 0 && !repair.calls.empty();
-    if (counts && --repair.ticks_left == 0) repair.link->resumptionFailed("it does not answer", PeerLoss::silent);
+    if (!repair.ticks_left || repair.calls.empty() || --*repair.ticks_left != Dialer::kLastTicks) continue;
+    for (auto& [index, call] : repair.calls)
+      call->callOnceMore();
   }
   settle();
+}
+
+/// What the calls have found comes first: one may be answered in the last tick.
+void Resumer::judge(Repair& repair) {
+  const auto fail = [&](const std::string& why, PeerLoss how) { repair.link->resumptionFailed(why, how); };
+  bool pending = false;
+  for (const auto& [index, call] : repair.calls) {
+    if (call->hostHasAccepted()) repair.ticks_left.reset();
+    if (call->foundNobody()) fail(call->error().text(), PeerLoss::ended);
+    pending = pending || (!call->isDone() && call->error().isOk());
+  }
+  for (const auto& [index, call] : repair.calls)
+    if (!call->error().isOk()) fail(call->error().text(), PeerLoss::silent);
+  // Pending calls know the deadline.
+  if (repair.deadline.expired() && !pending) fail("it was not resumed in time", PeerLoss::silent);
+  if (repair.ticks_left && *repair.ticks_left <= 0) fail("it does not answer", PeerLoss::silent);
 }
 
 void Resumer::settle() {
   std::vector<Link*> links;
   for (auto& [peer, repair] : repairs_) {
     links.push_back(repair.link);
-    for (auto& [index, call] : repair.calls) {
-      if (call->hostHasAccepted()) repair.ticks_left = 0;
-      const PeerLoss how = call->foundNobody() ? PeerLoss::ended : PeerLoss::silent;
-      if (!call->error().isOk()) repair.link->resumptionFailed(call->error().text(), how);
-    }
-    if (repair.deadline.expired()) repair.link->resumptionFailed("it was not resumed in time", PeerLoss::silent);
+    judge(repair);
   }
   for (Link* link : links)
     update(*link);

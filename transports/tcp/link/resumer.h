@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,9 @@ class Resumer {
   using Tune = std::function<void(int fd, std::size_t connections)>;
   /// How to call a peer: the Dialer's target, as for the first call.
   using Directory = std::function<Dialer::Target(int peer)>;
+  /// The peer's system closes the connections of a process that has died; middleboxes seldom close both ends. If a
+  /// middlebox did, the peer, which makes the connections, is back before this time, in which a lost call is repeated.
+  static constexpr int kTicksAfterOrderlyEnd = 48; // 2.4 s.
   /// As Dialer's arguments. `tune` configures a socket for its path, given the number of connections to the peer.
   Resumer(const TransportContext& context, platform::Poller& poller, std::uint64_t& next_token, Tune tune,
           Directory directory)
@@ -47,16 +51,18 @@ class Resumer {
   struct Repair {
     Link* link = nullptr;
     platform::Deadline deadline;
-    /// After an orderly end: ticks that a recall may still take until the peer's system answers; 0: it may take all of
-    /// the link's time. Ticks instead of time, so that a process that gets no processor does not take its peer for
-    /// dead.
-    int ticks_left = 0;
+    /// After an orderly end: ticks that a recall may still take until the peer's system answers; nullopt: it may take
+    /// all of the link's time. Ticks instead of time, so that a process that gets no processor does not take its peer
+    /// for dead.
+    std::optional<int> ticks_left;
     std::map<std::size_t, std::unique_ptr<Dialer>> calls; ///< By connection.
   };
 
   Repair& begin(Link& link);
+  /// Ends the link if its calls have failed, or its time is over.
+  static void judge(Repair& repair);
   void callFor(Repair& repair, std::size_t index);
-  void takeStream(Repair& repair, platform::Stream stream, std::size_t index);
+  void takeStream(Repair& repair, Dialer::Made made, std::size_t index);
   void settle();
   [[nodiscard]] platform::Deadline patience() const;
 

@@ -88,6 +88,7 @@ void Acceptor::addCaller(platform::Accepted accepted) {
   Handshake& handshake = handshakes_[token];
   handshake.stream = stream.take();
   handshake.from = accepted.from.text();
+  handshake.remote = accepted.from;
   handshake.deadline = Deadline::after(std::chrono::milliseconds(kUnknownMs));
   // Read at once: a caller that speaks at once, as ranks do, is never dropped to make space for others.
   read(token);
@@ -106,6 +107,7 @@ Status Acceptor::take(platform::Stream stream, int via) {
   handshake.stream = std::move(stream);
   handshake.from = fmt::format("{} relayed by rank {}", from ? from->text() : "an address", via);
   handshake.via = via;
+  handshake.remote = from;
   handshake.deadline = Deadline::after(std::chrono::milliseconds(kUnknownMs));
   read(token);
   return Status::ok();
@@ -180,7 +182,7 @@ bool Acceptor::readOnce(std::uint64_t token) {
     refuse(handshake, "it did not say go");
     return false;
   }
-  Caller caller{std::move(handshake.stream), handshake.hello, handshake.from, handshake.via};
+  Caller caller{std::move(handshake.stream), handshake.hello, handshake.from, handshake.via, handshake.remote};
   handshakes_.erase(found);
   poller_.remove(caller.stream.fd());
   handler_(std::move(caller));
@@ -210,7 +212,7 @@ void Acceptor::judge(Handshake& handshake) {
   }
   if (!decoded.isOk()) return refuse(handshake, decoded.status().text());
   const Hello& hello = decoded.value();
-  if (!platform::equalInConstantTime(hello.job, context_.job)) return refuse(handshake, "it belongs to another job");
+  if (!platform::equalInConstantTime(hello.job, context_.job)) return refuse(handshake, kAnotherJob);
   if (hello.size != static_cast<std::uint32_t>(context_.size) || hello.to != static_cast<std::uint32_t>(context_.self))
     return refuse(handshake, fmt::format("rank {} of {} means to call rank {}; this is rank {} of {}", hello.from,
                                          hello.size, hello.to, context_.self, context_.size));

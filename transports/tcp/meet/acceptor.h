@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ class Acceptor {
     Hello hello;
     std::string from;
     int via = -1; ///< The rank that relays it; -1: none.
+    std::optional<platform::SocketAddress> remote;
   };
   using Handler = std::function<void(Caller caller)>;
   /// The identity of a rank, or null while it is not known yet.
@@ -80,6 +82,7 @@ class Acceptor {
     platform::Stream stream;
     std::string from;
     int via = -1;
+    std::optional<platform::SocketAddress> remote;
     std::string input;
     State state = State::greeting;
     bool writes = false; ///< The poller watches its socket for space.

@@ -55,7 +55,10 @@ void Dialer::callNext() {
     next_call_ = Deadline::after(milliseconds(kPauseMs));
     return;
   }
-  if (next_address_ == 0) waited_ = false;
+  if (next_address_ == 0) {
+    waited_ = false;
+    repeats_left_ = kRepeats;
+  }
   if (next_address_ == 0 && target_.deadline) patience_ = Deadline::after(milliseconds(kPatienceMs));
   const std::size_t address = next_address_++;
   next_call_ = headStart();
@@ -127,6 +130,8 @@ bool Dialer::handle(std::uint64_t token) {
   if (error == ECONNREFUSED) {
     noteRefusal(call.address);
     dropRefused(token, platform::errnoText(error));
+  } else if (error == ECONNRESET) {
+    hungUp(token, platform::errnoText(error));
   } else if (error != 0) {
     drop(token, platform::errnoText(error));
   } else if (call.introduced) {
@@ -142,15 +147,15 @@ bool Dialer::handle(std::uint64_t token) {
 void Dialer::greet(std::uint64_t token, Call& call) {
   switch (call.stream.greet()) {
     case platform::Greeting::failed:
-      return drop(token, call.stream.failure().empty() ? "it closed while the connection was being secured"
-                                                       : call.stream.failure());
+      if (call.stream.failure().empty()) return hungUp(token, "it closed while the connection was being secured");
+      return drop(token, call.stream.failure());
     case platform::Greeting::underway:
       break;
     case platform::Greeting::ready: {
       const platform::StreamFilter* filter = call.stream.filter();
       if (filter != nullptr && (filter->identity() != target_.identity || !filter->mayBe(target_.peer)))
         return dropRefused(token, "another process answers there");
-      if (!introduce(call)) return drop(token, "it closed at once");
+      if (!introduce(call)) return hungUp(token, "it closed at once");
       call.introduced = true;
       break;
     }
@@ -183,18 +188,20 @@ void Dialer::readAnswer(std::uint64_t token) {
   const platform::StreamResult got = call.stream.read(bytes.data(), bytes.size() - call.input.size());
   call.input.append(bytes.data(), got.bytes);
   if (call.input.size() < kAnswerBytes) {
-    if (got.ended) drop(token, call.stream.reason(got));
+    if (got.ended) hungUp(token, call.stream.reason(got));
     return;
   }
   const auto answer = decodeAnswer(std::string_view(call.input).substr(0, kAnswerBytes));
   if (!answer.isOk()) return drop(token, answer.status().text());
   if (answer.value().answer != Answer::welcome) {
     if (!got.ended && call.input.size() < kAnswerBytes + answer.value().reason_bytes) return;
-    return dropRefused(token, "it refused: " + call.input.substr(kAnswerBytes, answer.value().reason_bytes));
+    const std::string reason = call.input.substr(kAnswerBytes, answer.value().reason_bytes);
+    if (target_.one_host && reason == kAnotherJob) noteRefusal(call.address);
+    return dropRefused(token, "it refused: " + reason);
   }
   if (call.answer_due.expired()) return drop(token, "it answered late");
   const std::string go = encodeAnswer(Answer::go);
-  if (call.stream.write(go).bytes != go.size()) return drop(token, "it closed");
+  if (call.stream.write(go).bytes != go.size()) return hungUp(token, "it closed");
   Call chosen = std::move(call);
   calls_.erase(token);
   poller_.remove(chosen.stream.fd());
@@ -202,7 +209,9 @@ void Dialer::readAnswer(std::uint64_t token) {
   if (chosen.via >= 0) count_ = 1;
   if (!std::exchange(chosen_, true)) callRest(chosen.address);
   Hello hello = greeting(chosen);
-  handler_({std::move(chosen.stream), hello, chosen.via});
+  const auto remote =
+      chosen.via < 0 ? std::optional(target_.addresses[chosen.address]) : platform::remoteAddress(chosen.stream.fd());
+  handler_({std::move(chosen.stream), hello, chosen.via, remote});
 }
 
 void Dialer::callRest(std::size_t address) {
@@ -225,8 +234,19 @@ void Dialer::drop(std::uint64_t token, const std::string& why) {
   if (direct) callNext();
 }
 
+void Dialer::hungUp(std::uint64_t token, const std::string& why) {
+  const std::size_t address = calls_.at(token).address;
+  const bool repeats = !chosen_ && calls_.at(token).via < 0 && isRefusingHost(address) && repeats_left_ > 0;
+  if (!repeats) return drop(token, why);
+  --repeats_left_;
+  failures_[address] = why;
+  calls_.erase(token);
+  extend();
+  callAgain(address);
+}
+
 void Dialer::dropRefused(std::uint64_t token, const std::string& why) {
-  // A refusal by the peer's system has been noted before.
+  // A refusal that shows that the peer's process has ended was noted before.
   if (!found_nobody_ && (target_.persists || !isRefusingHost(calls_.at(token).address))) return drop(token, why);
   failures_[calls_.at(token).address] = why;
   giveUp(why);
@@ -246,16 +266,37 @@ Deadline Dialer::headStart() const {
 
 void Dialer::tick() {
   if (isDone() || !error_.isOk()) return;
-  if (deadline_.expired() && !(target_.persists && (yields_ || isHeard())))
+  const bool bounded = !target_.persists || (!yields_ && !isHeard());
+  const bool over = bounded && isOver();
+  if (over && error_.isOk())
     giveUp(target_.deadline ? std::string("no connection in time")
                             : fmt::format("no connection within {} ms", context_.config->bootstrap_timeout_ms));
-  else if (!chosen_ && next_call_.expired() && !waitsForProcess())
+  else if (error_.isOk() && !chosen_ && next_call_.expired() && !waitsForProcess())
     callNext();
+}
+
+bool Dialer::isOver() {
+  if (chosen_ || !target_.refusing_host) return deadline_.expired();
+  if (!deadline_.expired(platform::Clock::now() + kLastCall)) return false;
+  if (last_ticks_ == 0) callOnceMore();
+  return last_ticks_++ >= kLastTicks && deadline_.expired();
+}
+
+void Dialer::callOnceMore() {
+  for (std::size_t address = 0; address < target_.addresses.size(); ++address)
+    if (error_.isOk() && !isDone() && isRefusingHost(address)) callAgain(address);
+}
+
+void Dialer::callAgain(std::size_t address) {
+  const Status called = call(address, 0);
+  if (!called.isOk() && error_.isOk()) failures_[address] = called.text();
 }
 
 /// A process that was busy or stopped beyond the deadline is called once more.
 void Dialer::extend() {
-  if (target_.persists && deadline_.expired()) deadline_ = Deadline::after(milliseconds(kHeardMs));
+  if (!target_.persists || !deadline_.expired()) return;
+  deadline_ = Deadline::after(milliseconds(kHeardMs));
+  last_ticks_ = 0;
 }
 
 bool Dialer::waitsForProcess() {

@@ -2,6 +2,7 @@
 #ifndef GOSS_TRANSPORTS_TCP_MEET_DIALER_H_
 #define GOSS_TRANSPORTS_TCP_MEET_DIALER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -27,6 +28,7 @@ class Dialer {
     platform::Stream stream;
     Hello hello;  ///< The hello that was sent on it.
     int via = -1; ///< The rank that relays it; -1: none.
+    std::optional<platform::SocketAddress> remote;
   };
   using Handler = std::function<void(Made made)>;
 
@@ -45,6 +47,7 @@ class Dialer {
     /// ended.
     std::optional<platform::Deadline> deadline = std::nullopt;
     std::optional<platform::SocketAddress> refusing_host = std::nullopt;
+    bool one_host = false; ///< The peer's host is this one: nobody else can listen at the peer's port while it lives.
     /// When the process itself refuses this rank, the dialer calls again; and while the process may only be busy or
     /// stopped, because its system has accepted a call, no deadline ends the dialer.
     bool persists = false;
@@ -60,6 +63,10 @@ class Dialer {
   /// Whether an event with this token belongs to this dialer, which then handles it.
   bool handle(std::uint64_t token);
   void tick();
+  /// Calls refusing_host again, at least kLastTicks before the peer is given up: the calls before may be lost, or this
+  /// process may have got no processor since. In one tick the poller may report the tick before the answer.
+  void callOnceMore();
+  static constexpr int kLastTicks = 2;
   [[nodiscard]] int peer() const { return target_.peer; }
   [[nodiscard]] bool isDone() const { return connected_ == count_; }
   /// The peer calls and is about to be welcomed: this end drops its calls until resume(). False: this end's call
@@ -74,7 +81,7 @@ class Dialer {
   /// Whether the system at refusing_host has accepted a call: the process that listens there lives, though it may be
   /// busy.
   [[nodiscard]] bool hostHasAccepted() const { return host_accepted_; }
-  /// Whether the host of the peer says that nobody listens at its port: the peer's process has ended.
+  /// Whether the host of the peer says that nobody listens at its port, or another job: the peer's process has ended.
   [[nodiscard]] bool foundNobody() const { return found_nobody_; }
   /// Why the dialer gave up, because the deadline passed or the peer refused this rank; ok until then.
   [[nodiscard]] const Status& error() const { return error_; }
@@ -95,6 +102,7 @@ class Dialer {
 
   void callNext();
   Status call(std::size_t address, std::size_t index);
+  void callAgain(std::size_t address);
   void callRest(std::size_t address);
   /// Sends the greeting and the hello, as far as possible now.
   void greet(std::uint64_t token, Call& call);
@@ -102,6 +110,9 @@ class Dialer {
   bool introduce(Call& call);
   void readAnswer(std::uint64_t token);
   void drop(std::uint64_t token, const std::string& why);
+  /// As drop(), because the other end has closed. The system of a process that is ending accepts calls until it closes
+  /// the listening socket, and then resets them: so refusing_host is called again at once.
+  void hungUp(std::uint64_t token, const std::string& why);
   /// As drop(), because the other end refuses this rank.
   void dropRefused(std::uint64_t token, const std::string& why);
   /// The system at that address has refused a call.
@@ -110,6 +121,8 @@ class Dialer {
   [[nodiscard]] bool isRefusingHost(std::size_t address) const;
   [[nodiscard]] platform::Deadline headStart() const;
   void extend();
+  /// Whether the time is over, also that of a last call to refusing_host.
+  bool isOver();
   /// Whether the next address has to wait for the process behind one that has accepted a call.
   bool waitsForProcess();
   void giveUp(const std::string& why);
@@ -117,6 +130,10 @@ class Dialer {
   static constexpr std::int64_t kHeadStartMs = 250;
   static constexpr std::int64_t kMaxHeadStartsMs = 1000; ///< Sum over all addresses.
   static constexpr std::int64_t kPauseMs = 200;
+  /// How often refusing_host is called again without a pause, in a round of the addresses.
+  static constexpr int kRepeats = 3;
+  /// The last call comes so long before the deadline.
+  static constexpr std::chrono::milliseconds kLastCall{100};
   /// At start-up other addresses are tried so much later when a system has accepted a call: the peer's process may only
   /// be busy.
   static constexpr std::int64_t kHeardMs = 2000;
@@ -135,6 +152,8 @@ class Dialer {
   platform::Deadline stale_; ///< Set by start().
   bool waited_ = false;      ///< This round of the addresses has waited for the process behind an accepted call.
   std::size_t next_address_ = 0;
+  int repeats_left_ = kRepeats;
+  int last_ticks_ = 0;  ///< Ticks since the last call, which comes at 0.
   bool chosen_ = false; ///< An address has welcomed this rank.
   bool yields_ = false;
   bool host_accepted_ = false;

@@ -51,6 +51,7 @@ Reach reachOf(const Address& own, const Site& own_site, const Address& peer, con
     std::stable_sort(theirs.begin(), theirs.end(),
                      [](const auto& a, const auto& b) { return a.loopback() && !b.loopback(); });
     append(reach.sockets, theirs);
+    reach.one_host = true;
     return reach;
   }
   // Both ends must answer alike, whichever of them will call, so guesses do not count here.

@@ -14,6 +14,7 @@ struct Reach {
   std::vector<platform::SocketAddress> sockets; ///< Best first.
   /// Sockets at which a router may answer: what it refuses says nothing about the peer.
   std::vector<platform::SocketAddress> of_routers;
+  bool one_host = false; ///< Both ranks are on one host.
 };
 
 /// `own` and `peer` are the addresses of two ranks, and `own_site` and `peer_site` where rank 0 saw them. On one host

@@ -96,6 +96,8 @@ bool helloMayBegin(std::string_view bytes);
 /// other end has called too: the following bytes are the other end's.
 enum class Answer : std::uint8_t { welcome = 1, refused = 2, go = 3, joined = 4 };
 std::string encodeAnswer(Answer answer, std::string_view reason = {});
+/// The reason by which a process of another job refuses.
+inline constexpr std::string_view kAnotherJob = "it belongs to another job";
 struct DecodedAnswer {
   Answer answer = Answer::welcome;
   std::size_t reason_bytes = 0;
