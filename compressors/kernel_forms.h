@@ -52,9 +52,11 @@ using ValueKernels =
 struct TopKForm {
   double ratio;
   bool sampled; ///< A sample finds the threshold.
+  bool packs;   ///< Indices are PackedIndices.
 };
 struct ThresholdForm {
   float value;
+  bool packs;
 };
 struct RandomKForm {
   double ratio;

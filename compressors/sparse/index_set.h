@@ -53,6 +53,16 @@ struct PackedIndices {
     }
   }
 };
+/// Number `i` of numbers of a few bits each, one behind the other from the lowest bit of the first byte on; at most 31
+/// bits.
+constexpr std::uint32_t packedNumber(const unsigned char* from, std::size_t bits, std::size_t i) {
+  const std::size_t first = i * bits, end = first + bits;
+  std::uint64_t word = 0;
+  for (std::size_t byte = first / 8; byte * 8 < end; ++byte) {
+    word |= static_cast<std::uint64_t>(from[byte]) << (8 * (byte - first / 8));
+  }
+  return static_cast<std::uint32_t>(word >> first % 8 & ((std::uint64_t{1} << bits) - 1));
+}
 void writePackedIndices(std::span<const std::uint32_t> indices, std::size_t count, unsigned char* to);
 std::string packedIndicesFlaw(const unsigned char* from, std::size_t count, std::size_t held, const SparseLoops& loops);
 void readPackedIndices(const unsigned char* from, std::size_t count, std::span<std::uint32_t> indices);

@@ -119,29 +119,32 @@ namespace {
 constexpr std::string_view kIndices = "2 bytes each, packed about 1, or a bit map";
 constexpr std::string_view kFormat = "held elements k (4 bytes); indices; the next stage's payload of k elements";
 
+bool readPacks(StageReader& reader) { return reader.choice("indices", {"plain", "packed"}) == 1; }
+
 template <typename Make>
-Sparsifier made(StageReader& reader, Make make_selector, const SparsifierKernels& kernels) {
-  const bool packs = reader.choice("indices", {"plain", "packed"}) == 1;
+Sparsifier made(bool packs, Make make_selector, const SparsifierKernels& kernels) {
   return {[=](CodecPointer inner, const Loops& loops) {
             return std::make_shared<SparseCodec>(make_selector(loops.sparse), packs, std::move(inner), loops.common,
                                                  loops.sparse);
           },
-          packs ? NoKernels{"packed indices are written on the host; take indices=plain"} : kernels};
+          kernels};
 }
 
 Sparsifier readTopK(StageReader& reader) {
   const double ratio = reader.number("ratio", 0.01, {1e-6, 1});
   const bool sampled = reader.choice("select", {"exact", "sampled"}) == 1;
+  const bool packs = readPacks(reader);
   return made(
-      reader,
+      packs,
       [=](const SparseLoops& loops) { return sampled ? makeSampledTopK(ratio, loops) : makeExactTopK(ratio, loops); },
-      TopKForm{ratio, sampled});
+      TopKForm{ratio, sampled, packs});
 }
 
 Sparsifier readThreshold(StageReader& reader) {
   const auto value = static_cast<float>(reader.number("value", 1e-3, {0, 1e30}));
+  const bool packs = readPacks(reader);
   return made(
-      reader, [value](const SparseLoops& loops) { return makeThreshold(value, loops); }, ThresholdForm{value});
+      packs, [value](const SparseLoops& loops) { return makeThreshold(value, loops); }, ThresholdForm{value, packs});
 }
 
 } // namespace

@@ -93,13 +93,10 @@ struct SparsifierMaker {
 
   Result<Made> operator()(const NoKernels& none) const { return unsupported(*host, none.reason); }
   Result<Made> operator()(const TopKForm& form) const {
-    if (!form.sampled) {
-      return makeDeviceTopK(form.ratio, host, std::move(inner));
-    }
-    return blocksFollow() ? makeDeviceSampledTopK(form.ratio, host, std::move(inner)) : tooFew();
+    return !form.sampled || blocksFollow() ? makeDeviceTopK(form, host, std::move(inner)) : tooFew();
   }
   Result<Made> operator()(const ThresholdForm& form) const {
-    return blocksFollow() ? makeDeviceThreshold(form.value, host, std::move(inner)) : tooFew();
+    return blocksFollow() ? makeDeviceThreshold(form, host, std::move(inner)) : tooFew();
   }
   Result<Made> operator()(const HadamardForm& form) const {
     Made made = std::make_unique<HadamardDeviceCodec>(host, form.chunk, std::move(inner));

@@ -18,18 +18,21 @@ std::size_t wanted(double ratio, std::size_t count) {
   return std::min(static_cast<std::size_t>(std::ceil(ratio * static_cast<double>(count))), count);
 }
 
-/// Sparsifiers that send indices, by a threshold. Scratch: the search's state, its histogram, counts of chunks, and the
-/// short list's chunks and candidates.
+/// Sparsifiers that send indices, by a threshold. Scratch: the search's state, its histogram, counts of chunks, the
+/// short list's chunks and candidates, and the indices, where they are packed.
 class IndexedCodec : public SparseDeviceCodec {
  protected:
   using SparseDeviceCodec::SparseDeviceCodec;
 
-  [[nodiscard]] std::size_t headBytes(std::size_t count) const final { return 4 + indexBytes(count, most(count)); }
+  [[nodiscard]] std::size_t headBytes(std::size_t count, std::size_t held) const final {
+    return 4 + (packs() ? PackedIndices(count, held).bytes : indexBytes(count, held));
+  }
   [[nodiscard]] std::size_t pickScratchBytes(std::size_t count) const final {
     const std::size_t capacity = listCapacity(count);
     const std::size_t list =
         capacity == 0 ? 0 : pickChunks(count) * sizeof(ChunkCandidates) + capacity * sizeof(Candidate);
-    return 2 * kStateBytes + kHistogramBytes + (pickChunks(count) + 1) * sizeof(PickCounts) + list;
+    const std::size_t indices = packs() ? most(count) * sizeof(std::uint32_t) : 0;
+    return 2 * kStateBytes + kHistogramBytes + (pickChunks(count) + 1) * sizeof(PickCounts) + list + indices;
   }
   /// Candidates that a short list holds; 0: the codec has no short list. Grows with `count`.
   [[nodiscard]] virtual std::size_t listCapacity(std::size_t) const { return 0; }
@@ -62,6 +65,10 @@ class IndexedCodec : public SparseDeviceCodec {
     collect.list = listOf(sparse);
     collect.counts = reinterpret_cast<PickCounts*>(countsOf(sparse));
     collect.head = reinterpret_cast<unsigned char*>(sparse.payload.data());
+    if (packs()) {
+      collect.indices = indicesOf(sparse);
+      collect.most = static_cast<std::uint32_t>(most(sparse.count));
+    }
     collect.picked = sparse.picked;
     collect.inner = innerPayloadOf(sparse);
     return code != 0 ? code : launchCollect(collect, stream);
@@ -74,6 +81,7 @@ class IndexedCodec : public SparseDeviceCodec {
     job.index.held = static_cast<std::uint32_t>(most(sparse.count));
     job.index.inner = sparse.inner;
     job.index.counts = reinterpret_cast<std::uint32_t*>(countsOf(sparse));
+    job.index.packs = packs();
     job.values = sparse.picked;
     job.out = sparse.values;
     job.weight = how.delivery.weight;
@@ -106,6 +114,11 @@ class IndexedCodec : public SparseDeviceCodec {
 
  private:
   static std::byte* countsOf(const Sparse& sparse) { return sparse.scratch.data() + 2 * kStateBytes + kHistogramBytes; }
+  /// The last part of the scratch.
+  [[nodiscard]] std::uint32_t* indicesOf(const Sparse& sparse) const {
+    const std::size_t end = pickScratchBytes(sparse.count);
+    return reinterpret_cast<std::uint32_t*>(sparse.scratch.data() + end) - most(sparse.count);
+  }
   /// Where the kernels write how many values they picked. A codec that always picks the same number sets no `inner`;
   /// then the kernels write the number to the scratch, where it is not read.
   static InnerPayload* innerPayloadOf(const Sparse& sparse) {
@@ -118,8 +131,8 @@ class IndexedCodec : public SparseDeviceCodec {
 /// that a sample lets through, or among all elements where there are fewer than k candidates or more than fit the list.
 class DeviceTopK final : public IndexedCodec {
  public:
-  DeviceTopK(double ratio, const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner)
-      : IndexedCodec(host, std::move(inner), false), ratio_(ratio) {}
+  DeviceTopK(const TopKForm& form, const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner)
+      : IndexedCodec(host, std::move(inner), false, form.packs), ratio_(form.ratio) {}
 
  protected:
   [[nodiscard]] std::size_t most(std::size_t count) const override { return wanted(ratio_, count); }
@@ -160,8 +173,9 @@ class DeviceTopK final : public IndexedCodec {
 /// needed, so all rounds are launched, and return at once when the threshold is settled.
 class DeviceSampledTopK final : public IndexedCodec {
  public:
-  DeviceSampledTopK(double ratio, const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner)
-      : IndexedCodec(host, std::move(inner), true), ratio_(ratio) {}
+  DeviceSampledTopK(const TopKForm& form, const std::shared_ptr<const Codec>& host,
+                    std::unique_ptr<const DeviceCodec> inner)
+      : IndexedCodec(host, std::move(inner), true, form.packs), ratio_(form.ratio) {}
 
  protected:
   [[nodiscard]] std::size_t most(std::size_t count) const override { return wanted(ratio_, count); }
@@ -203,8 +217,9 @@ class DeviceSampledTopK final : public IndexedCodec {
 /// Sends all magnitudes of at least a given value.
 class DeviceThreshold final : public IndexedCodec {
  public:
-  DeviceThreshold(float value, const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner)
-      : IndexedCodec(host, std::move(inner), true), value_(value) {}
+  DeviceThreshold(const ThresholdForm& form, const std::shared_ptr<const Codec>& host,
+                  std::unique_ptr<const DeviceCodec> inner)
+      : IndexedCodec(host, std::move(inner), true, form.packs), value_(form.value) {}
 
  protected:
   [[nodiscard]] std::size_t most(std::size_t count) const override { return count; }
@@ -224,14 +239,14 @@ class DeviceRandomK final : public SparseDeviceCodec {
  public:
   DeviceRandomK(double ratio, std::size_t block, const std::shared_ptr<const Codec>& host,
                 std::unique_ptr<const DeviceCodec> inner)
-      : SparseDeviceCodec(host, std::move(inner), false), ratio_(ratio), block_(block) {}
+      : SparseDeviceCodec(host, std::move(inner), false, false), ratio_(ratio), block_(block) {}
 
  protected:
   [[nodiscard]] std::size_t most(std::size_t count) const override {
     const BlocksJob job = blocksOf(count);
     return job.chosen * job.block;
   }
-  [[nodiscard]] std::size_t headBytes(std::size_t) const override { return 0; }
+  [[nodiscard]] std::size_t headBytes(std::size_t, std::size_t) const override { return 0; }
   [[nodiscard]] std::size_t pickScratchBytes(std::size_t) const override { return 0; }
 
   int pick(const Sparse& sparse, Stream stream) const override {
@@ -274,17 +289,17 @@ class DeviceRandomK final : public SparseDeviceCodec {
 
 } // namespace
 
-std::unique_ptr<const DeviceCodec> makeDeviceTopK(double ratio, const std::shared_ptr<const Codec>& host,
+std::unique_ptr<const DeviceCodec> makeDeviceTopK(const TopKForm& form, const std::shared_ptr<const Codec>& host,
                                                   std::unique_ptr<const DeviceCodec> inner) {
-  return std::make_unique<DeviceTopK>(ratio, host, std::move(inner));
+  if (form.sampled) {
+    return std::make_unique<DeviceSampledTopK>(form, host, std::move(inner));
+  }
+  return std::make_unique<DeviceTopK>(form, host, std::move(inner));
 }
-std::unique_ptr<const DeviceCodec> makeDeviceSampledTopK(double ratio, const std::shared_ptr<const Codec>& host,
-                                                         std::unique_ptr<const DeviceCodec> inner) {
-  return std::make_unique<DeviceSampledTopK>(ratio, host, std::move(inner));
-}
-std::unique_ptr<const DeviceCodec> makeDeviceThreshold(float value, const std::shared_ptr<const Codec>& host,
+std::unique_ptr<const DeviceCodec> makeDeviceThreshold(const ThresholdForm& form,
+                                                       const std::shared_ptr<const Codec>& host,
                                                        std::unique_ptr<const DeviceCodec> inner) {
-  return std::make_unique<DeviceThreshold>(value, host, std::move(inner));
+  return std::make_unique<DeviceThreshold>(form, host, std::move(inner));
 }
 std::unique_ptr<const DeviceCodec> makeDeviceRandomK(double ratio, std::size_t block,
                                                      const std::shared_ptr<const Codec>& host,

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "compressors/sparse/index_set.h"
-
 namespace goss::compressors::cuda {
 
 namespace {
@@ -51,7 +49,7 @@ Status SparseDeviceCodec::encodeInner(const Sparse& sparse, const Randomness& ra
         host(), blocks_->encodeWhole(kernel_job, {some, sparse.payload.data(), nullptr, sparse.inner, sparse.feedback},
                                      stream));
   }
-  EncodeSegment segment{0, some, sparse.payload.subspan(headBytes(sparse.count)), 0};
+  EncodeSegment segment{0, some, sparse.payload.subspan(fullHeadBytes(sparse.count)), 0};
   EncodeJob job;
   job.values = {sparse.picked, some};
   job.feedback = sparse.feedback;
@@ -68,7 +66,7 @@ Status SparseDeviceCodec::decodeInner(const Sparse& sparse, Stream stream) const
     return launched(host(),
                     blocks_->decodeInner({some, sparse.payload.data(), nullptr, sparse.inner}, sparse.picked, stream));
   }
-  const PayloadView payload = PayloadView(sparse.payload).subspan(headBytes(sparse.count));
+  const PayloadView payload = PayloadView(sparse.payload).subspan(fullHeadBytes(sparse.count));
   DecodeJob job;
   job.payloads = {&payload, 1};
   job.out = {sparse.picked, some};
@@ -109,7 +107,7 @@ Status SparseDeviceCodec::encodeVector(const Vector& vector, Stream stream) cons
 
 Result<std::uint32_t> SparseDeviceCodec::heldWithin(std::size_t bytes, std::size_t count) const {
   const auto needed = [this, count](std::size_t held) {
-    return sizeof(std::uint32_t) + indexBytes(count, held) + inner_->host().maxBytes(held);
+    return headBytes(count, held) + inner_->host().maxBytes(held);
   };
   if (bytes < needed(0) || bytes > host().maxBytes(count)) {
     return Status::error(GOSS_ERR_PROTOCOL,
@@ -137,7 +135,7 @@ Status SparseDeviceCodec::checkPayloads(const DecodeJob& job) const {
     return checkLengths(host(), job.payloads, count);
   }
   for (const PayloadView payload : job.payloads) {
-    const std::size_t head = blocks_ == nullptr ? headBytes(count) : 0;
+    const std::size_t head = blocks_ == nullptr ? fullHeadBytes(count) : 0;
     if (payload.size() < head || payload.size() > host().maxBytes(count)) {
       return Status::error(GOSS_ERR_PROTOCOL, fmt::format("{} bytes are no payload of codec '{}' for {} elements",
                                                           payload.size(), host().spec(), count));
@@ -176,7 +174,7 @@ Status SparseDeviceCodec::decode(const DecodeJob& job, Stream stream) const {
     const Sparse sparse = sparseOf(vector);
     if (blocks_ != nullptr) {
       const HeldJob held{reinterpret_cast<const unsigned char*>(payload.data()), count,
-                         heldWithin(payload.size(), count).value(), sparse.inner};
+                         heldWithin(payload.size(), count).value(), sparse.inner, packs_};
       launches([&] { return launchHeld(held, stream); });
     }
     if (Status status = decodeInner(sparse, stream); !status.isOk()) {
@@ -196,9 +194,9 @@ Status SparseDeviceCodec::measure(const MeasureCall& call, Stream stream) const 
   }
   if (blocks_ == nullptr) {
     MeasureCall inside = call;
-    inside.payload = call.payload.subspan(headBytes(call.count));
+    inside.payload = call.payload.subspan(fullHeadBytes(call.count));
     inside.count = most(call.count);
-    inside.more = call.more + headBytes(call.count);
+    inside.more = call.more + fullHeadBytes(call.count);
     return inner_->measure(inside, stream);
   }
   const auto most_held = heldWithin(call.payload.size(), call.count);
@@ -210,7 +208,8 @@ Status SparseDeviceCodec::measure(const MeasureCall& call, Stream stream) const 
   Launches launches(host());
   launches([&] {
     return launchHeld(
-        {reinterpret_cast<const unsigned char*>(call.payload.data()), call.count, most_held.value(), inner}, stream);
+        {reinterpret_cast<const unsigned char*>(call.payload.data()), call.count, most_held.value(), inner, packs_},
+        stream);
   });
   launches([&] { return blocks_->measureInner(inner, call.more, call.length, stream); });
   return launches.status();

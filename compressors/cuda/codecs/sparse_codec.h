@@ -5,6 +5,7 @@
 #include "compressors/cuda/device/block_codec.h"
 #include "compressors/cuda/device/vector_codec.h"
 #include "compressors/cuda/kernels/sparse_jobs.h"
+#include "compressors/kernel_forms.h"
 
 namespace goss::compressors::cuda {
 
@@ -17,11 +18,14 @@ class SparseDeviceCodec : public VectorDeviceCodec {
   Status measure(const MeasureCall& call, Stream stream) const final;
 
  protected:
-  /// `varies`: the device alone knows how many are picked; `inner` is then a BlockDeviceCodec.
-  SparseDeviceCodec(const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner, bool varies)
+  /// `varies`: the device alone knows how many are picked; `inner` is then a BlockDeviceCodec. `packs`: indices are
+  /// PackedIndices.
+  SparseDeviceCodec(const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner, bool varies,
+                    bool packs)
       : VectorDeviceCodec(host),
         inner_(std::move(inner)),
-        blocks_(varies ? dynamic_cast<const BlockDeviceCodec*>(inner_.get()) : nullptr) {}
+        blocks_(varies ? dynamic_cast<const BlockDeviceCodec*>(inner_.get()) : nullptr),
+        packs_(packs) {}
 
   /// A vector, or a payload of one, and what belongs to it.
   struct Sparse {
@@ -44,8 +48,9 @@ class SparseDeviceCodec : public VectorDeviceCodec {
 
   /// The number of picked values, or an upper bound of it.
   [[nodiscard]] virtual std::size_t most(std::size_t count) const = 0;
-  /// Bytes before the inner payload of most(count) values.
-  [[nodiscard]] virtual std::size_t headBytes(std::size_t count) const = 0;
+  /// Bytes before the inner payload of `held` values; grows with `held`.
+  [[nodiscard]] virtual std::size_t headBytes(std::size_t count, std::size_t held) const = 0;
+  [[nodiscard]] bool packs() const { return packs_; }
   [[nodiscard]] virtual std::size_t pickScratchBytes(std::size_t count) const = 0;
   /// Writes the picked values, the payload's own part, and `inner` if there is one.
   virtual int pick(const Sparse& sparse, Stream stream) const = 0;
@@ -64,17 +69,19 @@ class SparseDeviceCodec : public VectorDeviceCodec {
   /// How many elements at most are in a payload of so many bytes; GOSS_ERR_PROTOCOL where it cannot be one.
   [[nodiscard]] Result<std::uint32_t> heldWithin(std::size_t bytes, std::size_t count) const;
   [[nodiscard]] Status checkPayloads(const DecodeJob& job) const;
+  /// Bytes before the inner payload of most(count) values.
+  [[nodiscard]] std::size_t fullHeadBytes(std::size_t count) const { return headBytes(count, most(count)); }
 
   const std::unique_ptr<const DeviceCodec> inner_;
   const BlockDeviceCodec* const blocks_; ///< The inner codec, where the number of values varies.
+  const bool packs_;
 };
 
 /// Parameters as in the spec. `inner` must be a BlockDeviceCodec for thresholds and samples.
-std::unique_ptr<const DeviceCodec> makeDeviceTopK(double ratio, const std::shared_ptr<const Codec>& host,
+std::unique_ptr<const DeviceCodec> makeDeviceTopK(const TopKForm& form, const std::shared_ptr<const Codec>& host,
                                                   std::unique_ptr<const DeviceCodec> inner);
-std::unique_ptr<const DeviceCodec> makeDeviceSampledTopK(double ratio, const std::shared_ptr<const Codec>& host,
-                                                         std::unique_ptr<const DeviceCodec> inner);
-std::unique_ptr<const DeviceCodec> makeDeviceThreshold(float value, const std::shared_ptr<const Codec>& host,
+std::unique_ptr<const DeviceCodec> makeDeviceThreshold(const ThresholdForm& form,
+                                                       const std::shared_ptr<const Codec>& host,
                                                        std::unique_ptr<const DeviceCodec> inner);
 std::unique_ptr<const DeviceCodec> makeDeviceRandomK(double ratio, std::size_t block,
                                                      const std::shared_ptr<const Codec>& host,

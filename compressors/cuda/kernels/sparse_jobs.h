@@ -101,10 +101,12 @@ struct CollectJob {
   std::size_t count = 0;
   const PickState* state = nullptr;
   Shortlist list;
-  PickCounts* counts = nullptr;  ///< pickChunks(count) + 1; the last holds the totals.
-  unsigned char* head = nullptr; ///< The payload: its number of elements, and its indices.
-  float* picked = nullptr;       ///< The picked values.
-  InnerPayload* inner = nullptr; ///< Receives their number, and where their payload begins.
+  PickCounts* counts = nullptr;     ///< pickChunks(count) + 1; the last holds the totals.
+  unsigned char* head = nullptr;    ///< The payload: its number of elements, and its indices.
+  std::uint32_t* indices = nullptr; ///< Null, or the indices are packed: room for `most` of them.
+  std::uint32_t most = 0;           ///< No more than so many are picked.
+  float* picked = nullptr;          ///< The picked values.
+  InnerPayload* inner = nullptr;    ///< Receives their number, and where their payload begins.
 };
 
 /// Reads from a payload how many elements it holds, at most `most`.
@@ -113,6 +115,7 @@ struct HeldJob {
   std::size_t count = 0; ///< Elements of the vector.
   std::uint32_t most = 0;
   InnerPayload* inner = nullptr;
+  bool packs = false; ///< Indices are PackedIndices.
 };
 
 /// Reads the indices of a payload, in order.
@@ -122,6 +125,7 @@ struct IndexJob {
   std::uint32_t held = 0;              ///< Elements that the payload holds, or an upper bound.
   const InnerPayload* inner = nullptr; ///< May be null; else it holds their number.
   std::uint32_t* counts = nullptr;     ///< pickChunks(count) + 1: held elements before each chunk.
+  bool packs = false;                  ///< Indices are PackedIndices.
 };
 
 /// Delivers `values` to the elements that a payload holds.

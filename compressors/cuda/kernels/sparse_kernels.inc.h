@@ -1,14 +1,14 @@
-/// Kernels of the sparsifiers: collecting elements in order, scattering them back, and blocks that the shared stream
-/// chooses. Compiled by nvcc and, for tests, as host code.
+/// Kernels of the sparsifiers: collecting elements in order, and blocks that the shared stream chooses. Compiled by
+/// nvcc and, for tests, as host code.
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SPARSE_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_SPARSE_KERNELS_INC_H_
 
 #include "compressors/cuda/kernels/codec_kernels.h"
+#include "compressors/cuda/kernels/index_layout.h"
 #include "compressors/cuda/kernels/launch.h"
 #include "compressors/cuda/kernels/shortlist.h"
 #include "compressors/cuda/kernels/sparse_jobs.h"
 #include "compressors/sparse/element.h"
-#include "compressors/sparse/index_set.h"
 #include "kernels/philox.h"
 
 namespace goss::compressors::cuda {
@@ -64,10 +64,6 @@ GOSS_DEVICE std::uint32_t heldBefore(const PickCounts& counts, const PickState& 
   return held < state.limit ? held : state.limit;
 }
 
-/// Chunks whose counts each lane of the one adding warp loads at a time: loading one would wait for memory at each
-/// step.
-inline constexpr unsigned kPlaceShare = 16;
-
 /// Turns the counts of chunks into prefix sums, and writes how many elements are picked, in all and in each index tile.
 struct PlaceKernel {
   using Job = CollectJob;
@@ -108,15 +104,16 @@ struct PlaceKernel {
     }
     const PickState state = *job.state;
     const std::uint32_t held = heldBefore(done, state);
+    const IndexLayout layout = indexLayout(job.count, held, job.indices != nullptr);
     Warp::each([&](unsigned lane) {
       if (lane == 0) {
         job.counts[chunks] = done;
-        *job.inner = {held, 4 + static_cast<std::uint32_t>(indexBytes(job.count, held))};
+        *job.inner = {held, 4 + static_cast<std::uint32_t>(layout.bytes)};
         storeFloatBytes(job.head, bitCast<float>(held));
       }
     });
     Warp::sync();
-    if (isBitmap(job.count, held)) {
+    if (layout.marks) {
       return;
     }
     constexpr std::size_t kTileChunks = kIndexTile / kPickElems;
@@ -142,7 +139,7 @@ struct CollectKernel {
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char* shared) {
     const PickState state = *job.state;
-    const bool bitmap = isBitmap(job.count, job.inner->count);
+    const bool bitmap = isBitmap(indexLayout(job.count, job.inner->count, job.indices != nullptr));
     if (listedIn(job.list, state) != 0) {
       collectListed(job, state, chunk, bitmap, reinterpret_cast<std::uint32_t*>(shared));
     } else {
@@ -236,7 +233,9 @@ struct CollectKernel {
       takes[lane] = ((above >> lane & 1u) != 0 || tie) && position < state.limit ? 1u : 0u;
       if (takes[lane] != 0) {
         job.picked[position] = row[lane].value;
-        if (!bitmap) {
+        if (job.indices != nullptr) {
+          job.indices[position] = row[lane].index;
+        } else if (!bitmap) {
           unsigned char* local =
               job.head + 4 + (job.count + kIndexTile - 1) / kIndexTile * 4 + 2 * std::size_t{position};
           const auto index = row[lane].index % static_cast<std::uint32_t>(kIndexTile);
@@ -258,165 +257,54 @@ struct CollectKernel {
   }
 };
 
-GOSS_DEVICE std::uint32_t bitsIn(unsigned byte) {
-  byte = (byte & 0x55u) + (byte >> 1 & 0x55u);
-  byte = (byte & 0x33u) + (byte >> 2 & 0x33u);
-  return (byte & 0x0fu) + (byte >> 4);
-}
-
-struct HeldKernel {
-  using Job = HeldJob;
-  GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
-    Warp::each([&](unsigned lane) {
-      if (lane == 0) {
-        const auto said = bitCast<std::uint32_t>(loadFloatBytes(job.payload));
-        const std::uint32_t held = said < job.most ? said : job.most;
-        *job.inner = {held, 4 + static_cast<std::uint32_t>(indexBytes(job.count, held))};
-      }
-    });
+/// Packs the indices that the collecting kernel has left: each lane makes whole bytes, from the numbers that reach into
+/// them, or for the upper parts from those whose bit lies in them.
+struct PackKernel {
+  using Job = CollectJob;
+  static constexpr std::size_t kBytes = 512; ///< Of one warp.
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) {
+    return job.indices == nullptr ? 0 : (PackedIndices(job.count, job.most).bytes + kBytes - 1) / kBytes;
   }
-};
-
-GOSS_DEVICE std::uint32_t heldOf(const IndexJob& job) { return job.inner != nullptr ? job.inner->count : job.held; }
-/// Whether the payload may be a bit map: where only the device knows its form, both are handled.
-GOSS_HOST_DEVICE bool mayBeBitmap(const IndexJob& job) { return job.inner != nullptr || isBitmap(job.count, job.held); }
-
-/// Counts the held elements of each chunk of a bit map.
-struct IndexCountKernel {
-  using Job = IndexJob;
-  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return mayBeBitmap(job) ? pickChunks(job.count) : 0; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
-    if (!isBitmap(job.count, heldOf(job))) {
+  GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
+    const std::uint32_t held = job.inner->count;
+    const PackedIndices packed(job.count, held);
+    if (packed.is_bitmap) {
       return;
     }
-    PerLane<std::uint32_t> held;
     Warp::each([&](unsigned lane) {
-      std::uint32_t sum = 0;
-      const std::size_t bytes = bitmapBytes(job.count), first = chunk * kPickElems / 8;
-      for (std::size_t i = first + lane; i < first + kPickElems / 8 && i < bytes; i += kWarpLanes) {
-        sum += bitsIn(job.indices[i]);
-      }
-      held[lane] = sum;
-    });
-    const std::uint32_t all = Warp::countBefore(held);
-    Warp::each([&](unsigned lane) {
-      if (lane == 0) {
-        job.counts[chunk] = all;
+      const std::size_t end = packed.bytes < (warp + 1) * kBytes ? packed.bytes : (warp + 1) * kBytes;
+      for (std::size_t at = warp * kBytes + lane; at < end; at += kWarpLanes) {
+        job.head[4 + at] = at < packed.low_bytes ? lowerByte(job.indices, held, packed.low_bits, at)
+                                                 : upperByte(job.indices, held, packed.low_bits, at - packed.low_bytes);
       }
     });
-  }
-};
-
-/// Turns these counts, or the counts of index tiles, into prefix sums.
-struct IndexPlaceKernel {
-  using Job = IndexJob;
-  struct Share {
-    std::uint32_t of[kPlaceShare];
-  };
-  GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
-    const bool bitmap = isBitmap(job.count, heldOf(job));
-    const std::size_t groups = bitmap ? pickChunks(job.count) : (job.count + kIndexTile - 1) / kIndexTile;
-    std::uint32_t done = 0;
-    for (std::size_t base = 0; base < groups; base += kWarpLanes * kPlaceShare) {
-      PerLane<Share> share;
-      PerLane<std::uint32_t> held;
-      Warp::each([&](unsigned lane) {
-        held[lane] = 0;
-        GOSS_UNROLL
-        for (unsigned i = 0; i < kPlaceShare; ++i) {
-          const std::size_t at = base + lane * kPlaceShare + i;
-          share[lane].of[i] = at >= groups ? 0u : bitmap ? job.counts[at] : loadWordBytes(job.indices + 4 * at);
-          held[lane] += share[lane].of[i];
-        }
-      });
-      const std::uint32_t all = Warp::countBefore(held);
-      Warp::each([&](unsigned lane) {
-        std::uint32_t before = done + held[lane];
-        GOSS_UNROLL
-        for (unsigned i = 0; i < kPlaceShare; ++i) {
-          const std::size_t at = base + lane * kPlaceShare + i;
-          if (at < groups) {
-            job.counts[at] = before;
-          }
-          before += share[lane].of[i];
-        }
-      });
-      done += all;
-    }
-    Warp::each([&](unsigned lane) {
-      if (lane == 0) {
-        job.counts[groups] = done;
-      }
-    });
-  }
-};
-
-/// Adds one value to the element that the payload names, unless it lies outside of the vector.
-GOSS_DEVICE void scatterOne(const ScatterJob& job, std::size_t element, std::uint32_t position) {
-  if (element >= job.index.count || position >= heldOf(job.index)) {
-    return;
-  }
-  const float value = job.values[position];
-  const float sum = job.out[element] + (job.weighted ? job.weight * value : value);
-  job.out[element] = job.finite ? finiteOrZero(sum) : kernels::canonical(sum);
-  if (job.senders != nullptr) {
-    ++job.senders[element];
-  }
-}
-
-struct ScatterKernel {
-  using Job = ScatterJob;
-  static constexpr std::size_t kBytesOfChunk = kPickElems / 8;
-  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) {
-    return mayBeBitmap(job.index) ? pickChunks(job.index.count) : (job.index.held + kPickElems - 1) / kPickElems;
-  }
-  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
-    if (isBitmap(job.index.count, heldOf(job.index))) {
-      scatterBitmap(job, chunk);
-    } else {
-      scatterLocal(job, chunk);
-    }
   }
 
  private:
-  GOSS_DEVICE static void scatterBitmap(const Job& job, std::size_t chunk) {
-    std::uint32_t done = job.index.counts[chunk];
-    const std::size_t bytes = bitmapBytes(job.index.count), first = chunk * kBytesOfChunk;
-    for (std::size_t at = first; at < first + kBytesOfChunk && at < bytes; at += kWarpLanes) {
-      PerLane<std::uint32_t> held;
-      Warp::each([&](unsigned lane) { held[lane] = at + lane < bytes ? bitsIn(job.index.indices[at + lane]) : 0u; });
-      const std::uint32_t all = Warp::countBefore(held);
-      Warp::each([&](unsigned lane) {
-        std::uint32_t position = done + held[lane];
-        for (unsigned bit = 0; bit < 8 && at + lane < bytes; ++bit) {
-          if ((job.index.indices[at + lane] >> bit & 1u) != 0) {
-            scatterOne(job, (at + lane) * 8 + bit, position++);
-          }
-        }
-      });
-      done += all;
+  GOSS_DEVICE static unsigned char lowerByte(const std::uint32_t* indices, std::uint32_t held, std::size_t bits,
+                                             std::size_t at) {
+    std::uint64_t byte = 0;
+    for (std::size_t i = at * 8 / bits; i < held && i * bits < at * 8 + 8; ++i) {
+      const std::uint64_t number = indices[i] & ((std::uint64_t{1} << bits) - 1);
+      byte |= i * bits < at * 8 ? number >> (at * 8 - i * bits) : number << (i * bits - at * 8);
     }
+    return static_cast<unsigned char>(byte);
   }
-  GOSS_DEVICE static void scatterLocal(const Job& job, std::size_t chunk) {
-    const std::size_t tiles = (job.index.count + kIndexTile - 1) / kIndexTile;
-    const unsigned char* local = job.index.indices + 4 * tiles;
-    Warp::each([&](unsigned lane) {
-      const std::size_t held = heldOf(job.index);
-      const std::size_t end = held < (chunk + 1) * kPickElems ? held : (chunk + 1) * kPickElems;
-      for (std::size_t position = chunk * kPickElems + lane; position < end; position += kWarpLanes) {
-        std::size_t tile = 0, beyond = tiles; // the last tile that begins at or before the place
-        while (beyond - tile > 1) {
-          const std::size_t middle = (tile + beyond) / 2;
-          const bool later = job.index.counts[middle] > position;
-          beyond = later ? middle : beyond;
-          tile = later ? tile : middle;
-        }
-        const std::size_t within = local[2 * position] | static_cast<std::size_t>(local[2 * position + 1]) << 8;
-        scatterOne(job, tile * kIndexTile + within, static_cast<std::uint32_t>(position));
-      }
-    });
+  GOSS_DEVICE static unsigned char upperByte(const std::uint32_t* indices, std::uint32_t held, std::size_t bits,
+                                             std::size_t at) {
+    const auto place = [&](std::uint32_t i) { return (std::size_t{indices[i]} >> bits) + i; };
+    std::uint32_t first = 0, beyond = held; // the first number whose bit does not lie before the byte
+    while (first < beyond) {
+      const std::uint32_t middle = first + (beyond - first) / 2;
+      const bool before = place(middle) < at * 8;
+      first = before ? middle + 1 : first;
+      beyond = before ? beyond : middle;
+    }
+    unsigned byte = 0;
+    for (std::uint32_t i = first; i < held && place(i) < at * 8 + 8; ++i) {
+      byte |= 1u << (place(i) - at * 8);
+    }
+    return static_cast<unsigned char>(byte);
   }
 };
 
@@ -526,17 +414,12 @@ struct DeliverBlocksKernel {
   }
 };
 
-int launchHeld(const HeldJob& job, Stream stream) { return launch<HeldKernel>(job, 0, stream); }
 int launchCollect(const CollectJob& job, Stream stream) {
   int code = launch<CountKernel>(job, 0, stream);
   code = code != 0 ? code : launch<PlaceKernel>(job, 0, stream);
-  return code != 0 ? code : launch<CollectKernel>(job, CollectKernel::kMapWords * sizeof(std::uint32_t), stream);
+  code = code != 0 ? code : launch<CollectKernel>(job, CollectKernel::kMapWords * sizeof(std::uint32_t), stream);
+  return code != 0 ? code : launch<PackKernel>(job, 0, stream);
 }
-int launchIndex(const IndexJob& job, Stream stream) {
-  const int code = launch<IndexCountKernel>(job, 0, stream);
-  return code != 0 ? code : launch<IndexPlaceKernel>(job, 0, stream);
-}
-int launchScatter(const ScatterJob& job, Stream stream) { return launch<ScatterKernel>(job, 0, stream); }
 int launchClear(const ClearJob& job, Stream stream) { return launch<ClearKernel>(job, 0, stream); }
 int launchShare(const ShareJob& job, Stream stream) { return launch<ShareKernel>(job, 0, stream); }
 int launchForget(float* values, std::size_t count, Stream stream) {

@@ -51,6 +51,12 @@ constexpr const char* kMoreSpecs[] = {
     "topk:ratio=0.3+uniform8",
     "randk:ratio=0.2+minmaxuint8",
     "randk:ratio=0.5+dct:chunk=32,keep=4",
+    "topk:ratio=0.3,indices=packed+int8:block=64",
+    "topk:ratio=1,indices=packed+none",
+    "topk:ratio=0.02,select=sampled,indices=packed+int4:block=64",
+    "threshold:value=0.5,indices=packed+fp16",
+    "threshold:value=100,indices=packed+none",
+    "randk:ratio=0.5+topk:ratio=0.01,indices=packed+none",
     "nf4:block=32",
     "nf4:block=512",
     "topk:ratio=0.3+nf4",
@@ -365,7 +371,8 @@ TEST_P(LongOnDevice, EncodesAndDecodes) {
 
 INSTANTIATE_TEST_SUITE_P(Specs, LongOnDevice,
                          testing::Values("topk:ratio=0.001+none", "topk:ratio=0.2+none", "threshold:value=1+fp16",
-                                         "sign"),
+                                         "topk:ratio=0.001,indices=packed+none",
+                                         "threshold:value=3,indices=packed+fp16", "sign"),
                          nameOf);
 
 // Bytes of a sender that is wrong give wrong values, and nothing is touched outside: guards and AddressSanitizer look.

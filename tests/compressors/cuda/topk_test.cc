@@ -44,7 +44,9 @@ void expectHostsBytesOf(const Floats& values) {
   GOSS_NEED_DEVICE();
   for (const char* spec :
        {"topk:ratio=0.005+none", "topk:ratio=0.02+none", "topk:ratio=0.1+int8", "topk:ratio=0.3+none",
-        "topk:ratio=0.005,select=sampled+none", "topk:ratio=0.2,select=sampled+none"}) {
+        "topk:ratio=0.005,select=sampled+none", "topk:ratio=0.2,select=sampled+none",
+        "topk:ratio=0.005,indices=packed+none", "topk:ratio=0.1,indices=packed+int8",
+        "topk:ratio=0.3,indices=packed+none", "topk:ratio=0.02,select=sampled,indices=packed+none"}) {
     for (const std::size_t shift : {std::size_t{0}, std::size_t{4}}) {
       expectHostsBytes(spec, values, shift);
     }

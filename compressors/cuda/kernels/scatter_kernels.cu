@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/scatter_kernels.inc.h"
