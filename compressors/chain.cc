@@ -168,6 +168,20 @@ CodecPointer makeCodec(const CodecChain& chain, const Loops& loops) {
   return codec;
 }
 
+std::string_view whyNoKernels(std::string_view spec) {
+  const Result<CodecChain> chain = readChain(spec);
+  if (!chain.isOk()) {
+    return "";
+  }
+  for (const Sparsifier& sparsifier : chain.value().sparsifiers) {
+    if (const auto* none = std::get_if<NoKernels>(&sparsifier.kernels); none != nullptr) {
+      return none->reason;
+    }
+  }
+  const auto* none = std::get_if<NoKernels>(&chain.value().value.kernels);
+  return none == nullptr ? "" : none->reason;
+}
+
 Result<Compression> makeCompression(std::string_view spec) { return makeCompression(spec, availableLoops().back()); }
 
 Result<Compression> makeCompression(std::string_view spec, const Loops& loops) {

@@ -28,6 +28,10 @@ std::string describeStages();
 /// The codec of a chain that makeCompression() would take. `loops` must outlive it.
 CodecPointer makeCodec(const CodecChain& chain, const Loops& loops);
 
+/// Why devices cannot run the codec of a spec: the reason of the first stage without kernels. Empty: each stage has
+/// some, or the spec is not one of stages.
+std::string_view whyNoKernels(std::string_view spec);
+
 /// Errors as readChain()'s. `loops` must outlive the codec; by default the widest of this machine.
 Result<Compression> makeCompression(std::string_view spec);
 Result<Compression> makeCompression(std::string_view spec, const Loops& loops);

@@ -43,6 +43,9 @@ class HadamardCodec final : public VectorCodec {
     return loss;
   }
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override { return inner_->maxBytes(count); }
+  [[nodiscard]] std::size_t lengthOf(PayloadView bytes, std::size_t count) const override {
+    return inner_->lengthOf(bytes, count);
+  }
 
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override {
     const Workspace work = workspace(in.scratch, in.count);

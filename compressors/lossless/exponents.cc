@@ -57,6 +57,19 @@ class ExponentCodec final : public VectorCodec {
     }
   }
 
+  [[nodiscard]] std::size_t lengthOf(PayloadView bytes, std::size_t count) const override {
+    std::size_t length = 0;
+    for (std::size_t first = 0; first < count; first += kTileElems) {
+      const unsigned char* const tile = bytesOf(bytes) + length;
+      const std::size_t left = bytes.size() - length, some = std::min(kTileElems, count - first);
+      if (left < leastBytes(tile, left, some) || left < tileBytes(tile, some)) {
+        return bytes.size();
+      }
+      length += tileBytes(tile, some);
+    }
+    return length;
+  }
+
   [[nodiscard]] std::string flawOf(PayloadView payload, std::size_t count) const override {
     const unsigned char* next = bytesOf(payload);
     std::size_t left = payload.size();

@@ -81,6 +81,21 @@ std::size_t LosslessCodec::maxBytes(std::size_t count) const {
   return count * sizeof(float) + losslessChunks(count) * kLosslessHeader;
 }
 
+std::size_t LosslessCodec::lengthOf(PayloadView bytes, std::size_t count) const {
+  std::size_t length = 0;
+  for (std::size_t chunk = 0; chunk < losslessChunks(count); ++chunk) {
+    const unsigned char* header = bytesOf(bytes) + length;
+    length += kLosslessHeader;
+    for (std::size_t plane = 0; plane < kLosslessPlanes && length <= bytes.size(); ++plane) {
+      length += readHeader(header, plane).bytes;
+    }
+    if (length > bytes.size()) {
+      return bytes.size();
+    }
+  }
+  return length;
+}
+
 std::size_t LosslessCodec::innerScratchBytes(std::size_t) const {
   return kPlanesBytes + kLosslessChunk * sizeof(float) + std::max(encoder_bytes_, decoder_bytes_);
 }

@@ -21,6 +21,7 @@ class LosslessCodec final : public VectorCodec {
   [[nodiscard]] CodecTraits traits() const override;
   [[nodiscard]] LossBound lossBound(std::size_t, bool) const override { return {0, 0, 0}; }
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
+  [[nodiscard]] std::size_t lengthOf(PayloadView bytes, std::size_t count) const override;
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
   void decodeVector(PayloadView payload, const VectorOut& out) const override;
   /// Finds flaws by decoding: only zstd tells whether it can decode the bytes.

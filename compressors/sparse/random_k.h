@@ -23,6 +23,9 @@ class RandomKCodec final : public ChainedCodec {
   [[nodiscard]] CodecTraits traits() const override;
   [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override { return inner().maxBytes(most(count)); }
+  [[nodiscard]] std::size_t lengthOf(PayloadView bytes, std::size_t count) const override {
+    return inner().lengthOf(bytes, most(count));
+  }
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
   void decodeVector(PayloadView payload, const VectorOut& out) const override { decodeVectors({&payload, 1}, out); }
   /// All payloads hold the same blocks: in mode set they are added up before they are written to the vector.

@@ -125,6 +125,7 @@ class ExactTopK final : public Selector {
   ExactTopK(double ratio, const SparseLoops& loops) : ratio_(ratio), loops_(loops) {}
   [[nodiscard]] std::string spec() const override { return fmt::format("topk:ratio={},select=exact", ratio_); }
   [[nodiscard]] std::size_t most(std::size_t count) const override { return wanted(ratio_, count); }
+  [[nodiscard]] bool takesMost() const override { return true; }
   [[nodiscard]] std::size_t room(std::size_t count) const override { return 2 * Shortlist::most(count, most(count)); }
   [[nodiscard]] double share(std::size_t count) const override { return ratioOf(most(count), count); }
   [[nodiscard]] bool stable() const override { return true; }

@@ -17,6 +17,8 @@ class Selector {
   [[nodiscard]] virtual std::string spec() const = 0;
   /// Upper bound of the number of elements selected of `count`.
   [[nodiscard]] virtual std::size_t most(std::size_t count) const = 0;
+  /// Whether most(count) elements are selected always.
+  [[nodiscard]] virtual bool takesMost() const { return false; }
   /// Indices that select() needs space for: it may write more than it then returns. At least most(count).
   [[nodiscard]] virtual std::size_t room(std::size_t count) const { return most(count); }
   /// Writes ascending indices, at most most(count), and returns how many.

@@ -50,6 +50,14 @@ std::size_t SparseCodec::maxBytes(std::size_t count) const {
   return headBytes(count, some) + inner().maxBytes(some);
 }
 
+std::size_t SparseCodec::lengthOf(PayloadView bytes, std::size_t count) const {
+  if (bytes.size() < kCountBytes) {
+    return bytes.size();
+  }
+  const std::size_t held = std::min(heldBy(bytes), most(count)), head = headBytes(count, held);
+  return bytes.size() < head ? bytes.size() : head + inner().lengthOf(bytes.subspan(head), held);
+}
+
 std::size_t SparseCodec::encodeVector(const VectorIn& in, unsigned char* to) const {
   const Workspace work = workspace(in.scratch, in.count);
   const std::size_t held = selector_->select(in.values, in.count, work.indices.data());
@@ -81,7 +89,7 @@ std::string SparseCodec::flawOf(PayloadView payload, std::size_t count) const {
     return "it ends before its number of elements";
   }
   const std::size_t held = heldBy(payload);
-  if (held > most(count)) {
+  if (held > most(count) || (selector_->takesMost() && held != most(count))) {
     return fmt::format("it says that it holds {} elements", held);
   }
   const std::size_t head = headBytes(count, held);

@@ -19,6 +19,7 @@ class CudaCodec final : public QueuedCodec {
       : context_(context), codec_(std::move(codec)) {}
 
   [[nodiscard]] std::size_t scratchBytes(std::size_t count) const override { return codec_->scratchBytes(count); }
+  [[nodiscard]] bool makesNan() const override { return codec_->makesNan(); }
   Status encode(DeviceQueue& queue, const EncodeJob& job) const override;
   Status decode(DeviceQueue& queue, const DecodeJob& job) const override;
   Status merge(DeviceQueue& queue, MergeJob& job) const override;

@@ -17,6 +17,7 @@
 #ifndef GOSSAMER_CODEC_H_
 #define GOSSAMER_CODEC_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -192,6 +193,9 @@ class Codec {
   virtual Status merge(MergeJob& job) const = 0;
   /// Whether the bytes are a payload of `count` elements that decode() accepts.
   [[nodiscard]] virtual Status check(PayloadView payload, std::size_t count) const = 0;
+  /// The length of the payload of `count` elements that these bytes begin with, at most bytes.size(); check() tells
+  /// whether it is one. What follows the payload is not read. Codecs that a user registers do not know it.
+  [[nodiscard]] virtual std::size_t lengthOf(PayloadView bytes, std::size_t count) const;
 
   /// Additive codecs: into = into + payload, both of `count` elements.
   virtual Status addPayload(PayloadView payload, std::size_t count, std::span<std::byte> into) const;
@@ -215,6 +219,9 @@ class Codec {
 };
 
 inline LossBound Codec::lossBound(std::size_t, bool) const { return {}; }
+inline std::size_t Codec::lengthOf(PayloadView bytes, std::size_t count) const {
+  return std::min(bytes.size(), maxBytes(count));
+}
 inline Status Codec::addPayload(PayloadView, std::size_t, std::span<std::byte>) const {
   return unsupported("addPayload");
 }

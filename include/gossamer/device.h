@@ -135,8 +135,9 @@ class DeviceQueue {
 
 /// A codec whose work runs on a device: vectors, payloads and scratch (aligned to 64) of its jobs lie in memory of that
 /// device. Payloads are byte for byte those of the CPU's codec of the same spec and decode to the same bits, but for
-/// the bits of a NaN. Calls enqueue on `queue`, and set the lengths of payloads, which are fixed, at once; lists of
-/// segments and payloads may go when a call returns.
+/// the bits of a NaN. Calls enqueue on `queue`; lists of segments and payloads may go when a call returns. At once they
+/// set the lengths of payloads to maxBytes(): where a payload is shorter, Codec::lengthOf() tells its length when the
+/// queue has written it, and the bytes behind it mean nothing. A payload may be decoded together with such bytes.
 ///
 /// Immutable and safe for concurrent use. Errors: the device's; GOSS_ERR_INVALID_ARGUMENT and GOSS_ERR_PROTOCOL as
 /// Codec's, but of a payload only its length is checked.
@@ -145,6 +146,9 @@ class QueuedCodec {
   virtual ~QueuedCodec() = default;
   /// Device scratch that any call on `count` elements needs.
   [[nodiscard]] virtual std::size_t scratchBytes(std::size_t count) const = 0;
+  /// Whether all elements that are decoded from maxBytes() bytes with all bits set are NaN. A failed call leaves such
+  /// payloads in its slots, and what the stream decodes from them must not look like valid numbers.
+  [[nodiscard]] virtual bool makesNan() const = 0;
   virtual Status encode(DeviceQueue& queue, const EncodeJob& job) const = 0;
   virtual Status decode(DeviceQueue& queue, const DecodeJob& job) const = 0;
   virtual Status merge(DeviceQueue& queue, MergeJob& job) const = 0;
@@ -196,7 +200,7 @@ class Device {
   virtual Result<std::unique_ptr<DeviceEvent>> event() = 0;
 
   /// The codec of a canonical spec (Codec::spec()), which outlives neither the device nor its provider. Errors:
-  /// GOSS_ERR_UNSUPPORTED where the device has no such codec or its payloads have no fixed length, and says so.
+  /// GOSS_ERR_UNSUPPORTED where the device has no such codec, and says why.
   virtual Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) = 0;
 
   /// Makes ready what DeviceQueue::reduce(), average(), openError() and keepError() run. May take long, or wait for
@@ -237,7 +241,7 @@ struct DevicePlug {
 
 inline constexpr const char* kDevicePlugSymbol = "goss_device_plug";
 /// Changes whenever the device seam or a type in it does.
-inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 8";
+inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 9";
 
 } // namespace goss
 

@@ -131,6 +131,8 @@ Catalogue makeCatalogue() { return collectives::builtinAlgorithms(); }
 
 std::string describeCodecs() { return compressors::describeStages(); }
 
+std::string_view whyNoKernels(std::string_view spec) { return compressors::whyNoKernels(spec); }
+
 Result<Compression> makeCodec(std::string_view spec) { return compressors::makeCompression(spec); }
 
 } // namespace goss

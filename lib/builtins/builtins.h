@@ -49,6 +49,9 @@ Catalogue makeCatalogue();
 /// What specs of codecs are made of, as goss_codecs() hands it out.
 std::string describeCodecs();
 
+/// Why no device can run the codec of a canonical spec; empty: one may, or a user has registered the codec.
+std::string_view whyNoKernels(std::string_view spec);
+
 /// Makes the codec of a spec string. Errors: invalidArgument naming the stage or parameter that is wrong.
 Result<Compression> makeCodec(std::string_view spec);
 

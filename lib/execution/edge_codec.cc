@@ -1,8 +1,8 @@
 #include "execution/edge_codec.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "builtins/builtins.h"
 #include "schedule/contract.h"
 
 namespace goss {
@@ -12,37 +12,24 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Whether a payload with all bits set decodes to NaN. A failed call leaves such payloads in its slots, and what the
-/// stream decodes from them must not look like valid numbers.
-bool makesNan(const Codec& codec) {
-  constexpr std::size_t kElems = 4096 + 37;
-  const std::vector<std::byte> set(codec.maxBytes(kElems), std::byte{0xff});
-  std::vector<float> out(kElems);
-  std::vector<std::byte> scratch(codec.scratchBytes(kElems) + kAlignment);
-  const auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
-  const PayloadView payload(set);
-  DecodeJob job;
-  job.payloads = {&payload, 1};
-  job.out = out;
-  job.scratch = std::span(scratch).subspan((kAlignment - address % kAlignment) % kAlignment);
-  return codec.decode(job).isOk() && std::all_of(out.begin(), out.end(), [](float one) { return std::isnan(one); });
-}
-
 } // namespace
 
 std::string_view whyStaged(const CodecPair& codecs) {
   for (const Compression* one : {&codecs.contribution, &codecs.result}) {
     if (one->feedback.momentum != 0) return "the momentum of error feedback is kept in host memory";
-    if (!one->codec->traits().fixed_size) return "payloads have no fixed length";
+    if (const std::string_view why = whyNoKernels(one->codec->spec()); !why.empty()) return why;
   }
   return "";
 }
 
-/// Whether makesNan() holds for both codecs, which is found out once for all calls with them.
+/// Whether a call that has failed leaves NaN alone: makesNan() holds for both codecs, and a sparsifier does not pick
+/// some of the NaN that another codec has decoded. This is found out once for all calls with them.
 bool EdgeCodec::makeNan(const std::shared_ptr<const CodecPair>& codecs) {
   if (tried_ != codecs) {
     tried_ = codecs;
-    tried_make_nan_ = makesNan(*codecs->contribution.codec) && makesNan(*codecs->result.codec);
+    const Compression& result = codecs->result;
+    const bool keeps = codecs->contribution.codec->spec() == result.codec->spec() || !result.codec->traits().sparse;
+    tried_make_nan_ = contribution_->makesNan() && result_->makesNan() && keeps;
   }
   return tried_make_nan_;
 }
@@ -50,13 +37,12 @@ bool EdgeCodec::makeNan(const std::shared_ptr<const CodecPair>& codecs) {
 bool EdgeCodec::findCodecs(const Call& call, Devices& devices) {
   const Result<DeviceStation*> station = devices.station(call.device.device);
   if (!station.isOk()) return false; // The call will fail with the same error.
-  if (call.device.ordered && !makeNan(call.codecs)) return false;
   for (const Compression* one : {&call.codecs->contribution, &call.codecs->result}) {
     Result<std::shared_ptr<const QueuedCodec>> made = station.value()->codec(one->codec->spec());
     if (!made.isOk()) return false;
     (one == &call.codecs->contribution ? contribution_ : result_) = made.take();
   }
-  return true;
+  return !call.device.ordered || makeNan(call.codecs);
 }
 
 bool EdgeCodec::bind(const Schedule& schedule, const Call& call, Devices& devices) {
@@ -78,10 +64,20 @@ bool EdgeCodec::bind(const Schedule& schedule, const Call& call, Devices& device
   return is_bound_;
 }
 
-std::size_t EdgeCodec::bytesOf(const schedule::Layout& layout, Slot payload) const {
+const Codec& EdgeCodec::hostCodec(Slot payload) const {
+  return *compressionOf(*call_->codecs, schedule_->payload_finished[payload.index]).codec;
+}
+
+std::size_t EdgeCodec::mostBytes(const schedule::Layout& layout, Slot payload) const {
   const std::uint64_t elems = layout.extentOf(payload).count_elems;
-  if (elems == 0) return 0;
-  return compressionOf(*call_->codecs, schedule_->payload_finished[payload.index]).codec->maxBytes(elems);
+  return elems == 0 ? 0 : hostCodec(payload).maxBytes(elems);
+}
+
+std::size_t EdgeCodec::bytesOf(const EdgeFragment& fragment, Slot payload) const {
+  const std::size_t most = mostBytes(fragment.context.layout, payload);
+  if (most == 0 || hostCodec(payload).traits().fixed_size) return most;
+  return hostCodec(payload).lengthOf({fragment.pinned + fragment.slots.at(payload), most},
+                                     fragment.context.layout.extentOf(payload).count_elems);
 }
 
 std::size_t EdgeCodec::vectorCount() const {
@@ -120,7 +116,8 @@ Status EdgeCodec::copyPayloads(DeviceQueue& queue, const EdgeFragment& fragment,
       if (slot.space != Space::payload || (to_device && !plan_.is_brought[i])) continue;
       std::byte* host = fragment.pinned + fragment.slots.at(slot);
       std::byte* there = placeOf(fragment, slot);
-      const std::size_t bytes = bytesOf(fragment.context.layout, slot);
+      const bool known = to_device && !fragment.payload_bytes.empty();
+      const std::size_t bytes = known ? fragment.payload_bytes[slot.index] : mostBytes(fragment.context.layout, slot);
       if (bytes > 0) jobs.push_back(to_device ? CopyJob{there, host, bytes} : CopyJob{host, there, bytes});
     }
   }
@@ -160,7 +157,7 @@ Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, 
   std::vector<PayloadView> payloads;
   for (const Slot slot : schedule_->slotsOf(step.sources)) {
     if (slot.space == Space::payload) {
-      payloads.emplace_back(placeOf(fragment, slot), bytesOf(fragment.context.layout, slot));
+      payloads.emplace_back(placeOf(fragment, slot), mostBytes(fragment.context.layout, slot));
     } else {
       job.base = placeOf(fragment, slot);
     }
@@ -169,7 +166,7 @@ Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, 
   const bool encodes = step.kind == StepKind::encode;
   for (const Slot slot : schedule_->slotsOf(step.targets)) {
     if (slot.space == Space::payload) {
-      job.out = {placeOf(fragment, slot), bytesOf(fragment.context.layout, slot)};
+      job.out = {placeOf(fragment, slot), mostBytes(fragment.context.layout, slot)};
     } else {
       job.target = placeOf(fragment, slot);
     }
@@ -258,9 +255,7 @@ Status EdgeCodec::check(const EdgeFragment& fragment, std::span<const std::uint3
       const std::uint64_t elems = fragment.context.layout.extentOf(slot).count_elems;
       if (!plan_.is_brought[i] || elems == 0) continue;
       const PayloadView payload(fragment.pinned + fragment.slots.at(slot), payload_bytes[slot.index]);
-      const bool result = schedule_->payload_finished[slot.index];
-      if (Status status = compressionOf(*call_->codecs, result).codec->check(payload, elems); !status.isOk())
-        return status;
+      if (Status status = hostCodec(slot).check(payload, elems); !status.isOk()) return status;
     }
   }
   return Status::ok();

@@ -29,6 +29,9 @@ struct EdgeFragment {
   std::byte* memory = nullptr; ///< Device memory: EdgeCodec::memoryBytes().
   /// By step: where error feedback keeps its loss, in device memory, or null. Empty: no step has any.
   std::span<float* const> residuals = {};
+  /// By payload slot: its length, if the steps that it comes from are done when steps are enqueued. Empty: they are
+  /// not.
+  std::span<const std::size_t> payload_bytes = {};
 };
 
 /// The steps of one call that run on its device. Constant from one bind() to the next; then thread-safe.
@@ -52,8 +55,8 @@ class EdgeCodec {
   /// Whether the payloads that these steps take from the host are well-formed. Error: GOSS_ERR_PROTOCOL.
   Status check(const EdgeFragment& fragment, std::span<const std::uint32_t> steps,
                const std::vector<std::size_t>& payload_bytes) const;
-  /// Length of a payload.
-  [[nodiscard]] std::size_t bytesOf(const schedule::Layout& layout, Slot payload) const;
+  /// Length of a payload that has come to the host.
+  [[nodiscard]] std::size_t bytesOf(const EdgeFragment& fragment, Slot payload) const;
 
  private:
   /// How many vectors lie between a fragment's payloads and the codecs' scratch, each as long as its longest step: one
@@ -64,6 +67,9 @@ class EdgeCodec {
   [[nodiscard]] std::size_t scratchBytes(std::uint64_t elems) const;
   [[nodiscard]] bool makeNan(const std::shared_ptr<const CodecPair>& codecs);
   [[nodiscard]] bool findCodecs(const Call& call, Devices& devices);
+  [[nodiscard]] const Codec& hostCodec(Slot payload) const;
+  /// The most bytes that a payload may have: so many lie on the device, and come to the host.
+  [[nodiscard]] std::size_t mostBytes(const schedule::Layout& layout, Slot payload) const;
   [[nodiscard]] const QueuedCodec& codec(bool result) const { return *(result ? result_ : contribution_); }
   [[nodiscard]] std::byte* placeOf(const EdgeFragment& fragment, Slot slot) const;
   Status copyPayloads(DeviceQueue& queue, const EdgeFragment& fragment, std::span<const std::uint32_t> steps,
@@ -80,7 +86,7 @@ class EdgeCodec {
   EdgePlan plan_;
   std::shared_ptr<const QueuedCodec> contribution_;
   std::shared_ptr<const QueuedCodec> result_;
-  std::shared_ptr<const CodecPair> tried_; ///< What makeNan() knows.
+  std::shared_ptr<const CodecPair> tried_; ///< The codecs that makeNan() knows.
   bool tried_make_nan_ = false;
   float factor_ = 1; ///< Factor of the finish: 1 / ranks for GOSS_AVG, else 1.
 };

@@ -106,15 +106,19 @@ Status Run::advanceOnDevice() {
   const Schedule& schedule = *context_.schedule;
   const StepContext step_context = stepContext();
   const EdgeFragment fragment{
-      step_context, passage_.slots(), passage_.memory(), passage_.deviceMemory(),
-      context_.residuals == nullptr ? std::span<float* const>() : context_.residuals->ofFragment(fragment_)};
+      step_context,
+      passage_.slots(),
+      passage_.memory(),
+      passage_.deviceMemory(),
+      context_.residuals == nullptr ? std::span<float* const>() : context_.residuals->ofFragment(fragment_),
+      passage_.isEnqueued() ? std::span<const std::size_t>() : payload_bytes_};
   const Status status = on_device_.advance(passage_, fragment, payload_bytes_, steps_left_, done_on_device_);
   if (status.kind() == GOSS_ERR_PROTOCOL) return status; // A peer's fault.
   if (!status.isOk()) return ofDevice(status, environment_.group, *context_.signature);
   for (const std::uint32_t index : done_on_device_) {
     const Step& step = schedule.steps[index];
     const Slot result = schedule.slotsOf(step.targets)[0];
-    if (result.space == Space::payload) payload_bytes_[result.index] = context_.edge->bytesOf(*layout_, result);
+    if (result.space == Space::payload) payload_bytes_[result.index] = context_.edge->bytesOf(fragment, result);
     if (context_.keeps(step)) context_.outcome.countEncoding(step.finishes);
     stepDone(index);
   }

@@ -59,6 +59,13 @@ TEST_P(EveryCodec, KeepsItsBoundAndRoundTripsAllCounts) {
       EXPECT_EQ(payload.size(), codec_->maxBytes(count));
     }
     EXPECT_TRUE(codec_->check(payload, count).isOk());
+    Bytes followed = payload;
+    followed.resize(codec_->maxBytes(count) + 9, std::byte{0xff});
+    EXPECT_EQ(codec_->lengthOf(followed, count), payload.size());
+    for (const std::size_t cut : {std::size_t{0}, std::size_t{1}, payload.size() / 2, payload.size()}) {
+      EXPECT_LE(codec_->lengthOf(Bytes(followed.begin(), followed.begin() + static_cast<std::ptrdiff_t>(cut)), count),
+                cut);
+    }
     const Floats out = decode(*codec_, payload, count);
     for (const float value : out) {
       ASSERT_TRUE(std::isfinite(value));

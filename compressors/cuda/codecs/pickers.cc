@@ -21,6 +21,9 @@ std::size_t wanted(double ratio, std::size_t count) {
 /// Sparsifiers that send indices, by a threshold. Scratch: the search's state, its histogram, counts of chunks, the
 /// short list's chunks and candidates, and the indices, where they are packed.
 class IndexedCodec : public SparseDeviceCodec {
+ public:
+  [[nodiscard]] bool makesNan() const final { return true; }
+
  protected:
   using SparseDeviceCodec::SparseDeviceCodec;
 
@@ -90,6 +93,12 @@ class IndexedCodec : public SparseDeviceCodec {
     job.senders = how.senders;
     const int code = launchIndex(job.index, stream);
     return code != 0 ? code : launchScatter(job, stream);
+  }
+
+  int refuse(PayloadView payload, std::span<float> out, Stream stream) const final {
+    return launchRefuse({reinterpret_cast<const unsigned char*>(payload.data()),
+                         static_cast<std::uint32_t>(most(out.size())), out.data(), out.size()},
+                        stream);
   }
 
   [[nodiscard]] PickJob pickJobOf(const Sparse& sparse) const {

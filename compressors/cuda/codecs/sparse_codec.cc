@@ -185,6 +185,9 @@ Status SparseDeviceCodec::decode(const DecodeJob& job, Stream stream) const {
   if (mean) {
     launches([&] { return launchShare({job.out.data(), how.senders, count}, stream); });
   }
+  for (const PayloadView payload : job.payloads) {
+    launches([&] { return refuse(payload, job.out, stream); });
+  }
   return launches.status();
 }
 

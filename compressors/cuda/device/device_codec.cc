@@ -2,7 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 namespace goss::compressors::cuda {
+
+bool DeviceCodec::makesNan() const {
+  constexpr std::size_t kElems = 4096 + 37, kAlignment = 64;
+  const std::vector<std::byte> set(host().maxBytes(kElems), std::byte{0xff});
+  std::vector<float> out(kElems);
+  std::vector<std::byte> scratch(host().scratchBytes(kElems) + kAlignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
+  const PayloadView payload(set);
+  DecodeJob job;
+  job.payloads = {&payload, 1};
+  job.out = out;
+  job.scratch = std::span(scratch).subspan((kAlignment - address % kAlignment) % kAlignment);
+  return host().decode(job).isOk() && std::all_of(out.begin(), out.end(), [](float one) { return std::isnan(one); });
+}
 
 Status DeviceCodec::measure(const MeasureCall&, Stream) const {
   return Status::error(GOSS_ERR_UNSUPPORTED,

@@ -46,7 +46,7 @@ class DeviceRun {
 ///
 /// Errors: as Codec's; GOSS_ERR_INTERNAL with CUDA's code when a launch fails. Only a payload's length is checked:
 /// indices of sparse payloads are held within the vector while they are decoded, so that a malformed one gives wrong
-/// values and no access outside.
+/// values, or NaN where it says that it holds more elements than it may, and no access outside.
 class DeviceCodec {
  public:
   virtual ~DeviceCodec() = default;
@@ -55,6 +55,9 @@ class DeviceCodec {
   [[nodiscard]] virtual const Codec& host() const = 0;
   /// Device scratch that any call on `count` elements needs.
   [[nodiscard]] virtual std::size_t scratchBytes(std::size_t count) const = 0;
+
+  /// As QueuedCodec's.
+  [[nodiscard]] virtual bool makesNan() const;
 
   virtual Status encode(const EncodeJob& job, Stream stream) const = 0;
   virtual Status decode(const DecodeJob& job, Stream stream) const = 0;

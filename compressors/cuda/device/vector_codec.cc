@@ -135,7 +135,13 @@ Status VectorDeviceCodec::merge(MergeJob& job, Stream stream) const {
   vector.decoded = values;
   vector.scratch = job.scratch;
   job.bytes = host_->maxBytes(count);
-  return encodeVector(vector, stream);
+  if (Status status = encodeVector(vector, stream); !status.isOk()) {
+    return status;
+  }
+  for (const PayloadView payload : job.payloads) { // A sparsifier picks only some of the NaN that such a one leaves.
+    launches([&] { return refuse(payload, job.values, stream); });
+  }
+  return launches.status();
 }
 
 } // namespace goss::compressors::cuda

@@ -42,6 +42,8 @@ class VectorDeviceCodec : public DeviceCodec {
 
   /// Writes the payload and does what `residual` and `decoded` ask for.
   virtual Status encodeVector(const Vector& vector, Stream stream) const = 0;
+  /// Fills the vector with NaN if the payload says that it holds more elements than a payload can.
+  virtual int refuse(PayloadView, std::span<float>, Stream) const { return 0; }
   /// Updates `residual` and `decoded` by decoding the payload: for codecs that cannot do it while they encode.
   Status leave(const Vector& vector, Stream stream) const;
 

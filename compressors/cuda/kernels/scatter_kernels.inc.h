@@ -186,11 +186,28 @@ struct ScatterKernel {
   }
 };
 
+struct RefuseKernel {
+  using Job = RefuseJob;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
+  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
+    if (loadWordBytes(job.payload) <= job.most) {
+      return;
+    }
+    Warp::each([&](unsigned lane) {
+      const std::size_t end = job.count < (chunk + 1) * kPickElems ? job.count : (chunk + 1) * kPickElems;
+      for (std::size_t i = chunk * kPickElems + lane; i < end; i += kWarpLanes) {
+        job.out[i] = bitCast<float>(kFloatNan);
+      }
+    });
+  }
+};
+
 int launchHeld(const HeldJob& job, Stream stream) { return launch<HeldKernel>(job, 0, stream); }
 int launchIndex(const IndexJob& job, Stream stream) {
   const int code = launch<IndexCountKernel>(job, 0, stream);
   return code != 0 ? code : launch<IndexPlaceKernel>(job, 0, stream);
 }
+int launchRefuse(const RefuseJob& job, Stream stream) { return launch<RefuseKernel>(job, 0, stream); }
 int launchScatter(const ScatterJob& job, Stream stream) { return launch<ScatterKernel>(job, 0, stream); }
 
 } // namespace goss::compressors::cuda

@@ -139,6 +139,14 @@ struct ScatterJob {
   std::uint32_t* senders = nullptr; ///< Incremented for each element; may be null.
 };
 
+/// Fills `out` with NaN if the payload says that it holds more than `most` elements.
+struct RefuseJob {
+  const unsigned char* payload = nullptr;
+  std::uint32_t most = 0;
+  float* out = nullptr;
+  std::size_t count = 0;
+};
+
 /// Clears out, and senders.
 struct ClearJob {
   float* out = nullptr;
@@ -174,6 +182,7 @@ int launchList(const ListJob& job, Stream stream);
 int launchCollect(const CollectJob& job, Stream stream);
 int launchIndex(const IndexJob& job, Stream stream);
 int launchScatter(const ScatterJob& job, Stream stream);
+int launchRefuse(const RefuseJob& job, Stream stream);
 int launchClear(const ClearJob& job, Stream stream);
 int launchShare(const ShareJob& job, Stream stream);
 /// Sets elements that are not finite to zero.

@@ -19,6 +19,7 @@ class KernelCodec {
  public:
   virtual ~KernelCodec() = default;
   [[nodiscard]] virtual std::size_t scratchBytes(std::size_t count) const = 0;
+  [[nodiscard]] virtual bool makesNan() const = 0;
   virtual Status encode(const EncodeJob& job, void* stream) const = 0;
   virtual Status decode(const DecodeJob& job, void* stream) const = 0;
   virtual Status merge(MergeJob& job, void* stream) const = 0;

@@ -18,6 +18,7 @@ class LibraryCodec final : public KernelCodec {
   explicit LibraryCodec(std::unique_ptr<const DeviceCodec> codec) : codec_(std::move(codec)) {}
 
   [[nodiscard]] std::size_t scratchBytes(std::size_t count) const override { return codec_->scratchBytes(count); }
+  [[nodiscard]] bool makesNan() const override { return codec_->makesNan(); }
   Status encode(const EncodeJob& job, void* stream) const override {
     return codec_->encode(job, static_cast<Stream>(stream));
   }
@@ -41,8 +42,8 @@ Status loadLibrary() {
 Result<std::unique_ptr<const KernelCodec>> makeLibraryCodec(std::string_view spec) {
   auto made = makeDeviceCodec(spec);
   if (!made.isOk()) return made.status();
-  if (!made.value()->fixedBytes() || !made.value()->host().traits().fixed_size)
-    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("payloads of codec '{}' have no fixed length", spec));
+  if (made.value()->host().traits().multi_phase)
+    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("codec '{}' works in phases", spec));
   if (const Status loaded = loadLibrary(); !loaded.isOk())
     return Status::error(loaded.kind(), fmt::format("codec '{}': {}", spec, loaded.text()));
   return std::unique_ptr<const KernelCodec>(std::make_unique<LibraryCodec>(made.take()));

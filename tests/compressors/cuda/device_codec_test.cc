@@ -358,6 +358,36 @@ std::string nameOf(const testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, OnDevice, testing::ValuesIn(specs()), nameOf);
 
+// Those that do fill a vector with NaN if a call has failed.
+TEST_P(OnDevice, MakesNanOfSetBitsIfItSaysSo) {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{257}, std::size_t{12290}}) {
+    const Bytes set(host().maxBytes(count), std::byte{0xff});
+    const Lent payload(set.data(), set.size(), 1), out(valuesOf(count, 1));
+    const Lent scratch(Bytes(device_->scratchBytes(count)).data(), device_->scratchBytes(count));
+    const PayloadView view = payload.bytes();
+    DecodeJob job;
+    job.payloads = {&view, 1};
+    job.out = out.span();
+    job.shared = randomness(0).shared;
+    job.scratch = scratch.bytes();
+    const auto check = [&](const Lent& decoded, const std::string& how) {
+      const Floats values = decoded.backFloats();
+      EXPECT_TRUE(!device_->makesNan() ||
+                  std::all_of(values.begin(), values.end(), [](float value) { return std::isnan(value); }))
+          << count << ", " << how;
+    };
+    for (const DecodeMode mode : {DecodeMode::set, DecodeMode::add, DecodeMode::meanOfPresent}) {
+      job.mode = mode;
+      ASSERT_TRUE(device_->decode(job, nullptr).isOk());
+      check(out, "mode " + std::to_string(static_cast<int>(mode)));
+    }
+    const Lent merged(valuesOf(count, 2)), result(set.data(), set.size());
+    MergeJob merge{job.payloads, merged.span(), 1, nullptr, 1, randomness(0), 0, scratch.bytes(), result.bytes(), 0};
+    ASSERT_TRUE(device_->merge(merge, nullptr).isOk());
+    check(merged, "merged");
+  }
+}
+
 /// More chunks than the one warp that adds up their counts, or their sums, takes in one step.
 class LongOnDevice : public OnDevice {};
 
@@ -433,6 +463,16 @@ TEST(DeviceCodecs, CopyTheBitsOfNansThatTheyDoNotCompute) {
 TEST(DeviceCodecs, WriteOneNanOfSums) {
   GOSS_NEED_DEVICE();
   checkNans(true, std::vector<std::uint32_t>(std::size(kManyNans), 0x7fc00000u));
+}
+
+TEST(DeviceCodecs, SayWhichMakeNanOfSetBits) {
+  for (const char* spec : {"int8", "bf16", "sign", "topk:ratio=0.1+int8", "topk:ratio=0.1,indices=packed+none",
+                           "threshold:value=1+natural", "hadamard:chunk=64+int4"}) {
+    EXPECT_TRUE(makeDeviceCodec(spec).value()->makesNan()) << spec;
+  }
+  for (const char* spec : {"natural", "randk:ratio=0.5+none", "randk:ratio=0.5+topk:ratio=0.5+none"}) {
+    EXPECT_FALSE(makeDeviceCodec(spec).value()->makesNan()) << spec;
+  }
 }
 
 void expectUnsupported(const char* spec, const std::string& reason) {

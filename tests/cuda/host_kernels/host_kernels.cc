@@ -54,8 +54,8 @@ bool runOnError(int (*launch)(const ErrorJob& job, compressors::cuda::Stream str
 Result<HostCodec> makeHostCodec(std::string_view spec) {
   auto made = compressors::cuda::makeDeviceCodec(spec);
   if (!made.isOk()) return made.status();
-  if (!made.value()->fixedBytes() || !made.value()->host().traits().fixed_size)
-    return Status::error(GOSS_ERR_UNSUPPORTED, "the payloads of the codec have no fixed length");
+  if (made.value()->host().traits().multi_phase)
+    return Status::error(GOSS_ERR_UNSUPPORTED, "the codec works in phases");
   return HostCodec(made.take());
 }
 

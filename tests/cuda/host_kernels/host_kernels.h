@@ -20,10 +20,10 @@ using Reach = std::function<void*(const void* memory, std::size_t bytes)>;
 using HostKernel = std::function<bool(const Reach& reach)>;
 using HostCodec = std::shared_ptr<const compressors::cuda::DeviceCodec>;
 
-/// GOSS_ERR_UNSUPPORTED: the codec has no kernels, or no fixed length.
+/// GOSS_ERR_UNSUPPORTED: the codec has no kernels, or works in phases.
 Result<HostCodec> makeHostCodec(std::string_view spec);
 
-// A job as a kernel, which keeps its lists. Lengths of payloads are set at once.
+// A job as a kernel, which keeps its lists. Lengths of payloads are set to maxBytes() at once.
 HostKernel encodeKernel(HostCodec codec, const EncodeJob& job);
 HostKernel decodeKernel(HostCodec codec, const DecodeJob& job);
 HostKernel mergeKernel(HostCodec codec, MergeJob& job);

@@ -102,7 +102,8 @@ void callEveryCodec(const DeviceSetup& setup, std::size_t stride) {
     for (std::size_t i = 0; i < algorithms.size(); ++i) {
       for (const std::string& algorithm : algorithms[i]) {
         for (const char* codec :
-             {"int8", "sign", "int8:round=stochastic", "bf16", "natural", "topk:ratio=0.1", "int8+ef", "sign+ef"}) {
+             {"int8", "sign", "int8:round=stochastic", "bf16", "natural", "topk:ratio=0.1",
+              "topk:ratio=0.1,select=sampled,indices=packed+int8", "threshold:value=40+ef", "int8+ef", "sign+ef"}) {
           for (const bool in_place : {false, true}) {
             Case test;
             test.collective = static_cast<Collective>(i);

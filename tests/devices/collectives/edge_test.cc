@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <cctype>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "builtins/builtins.h"
 #include "tests/devices/collectives/device_rank.h"
 #include "tests/support/calls.h"
 #include "tests/support/environment.h"
@@ -87,6 +89,29 @@ TEST_P(Crossing, IsPayloadsAlone) {
   // All that is encoded but the result goes to one rank, and that to all others: sent == received == decoded.
   EXPECT_EQ(bytes.to_device, bytes.sent);
   EXPECT_LE(static_cast<double>(bytes.to_device) / vectors, 2.0 * (ranks - 1) / ranks * ratio * 1.05);
+}
+
+/// As IsPayloadsAlone. Payloads without a fixed length come to the host with what lies behind them.
+TEST_P(Crossing, IsPayloadsOfSparsifiers) {
+  if (std::get<1>(GetParam()) != "int8") return; // With `codec` as below.
+  const bool ordered = std::get<0>(GetParam());
+  const int ranks = std::get<2>(GetParam());
+  for (const char* codec : {"topk:ratio=0.02+none", "topk:ratio=0.02,indices=packed+none+ef",
+                            "topk:ratio=0.02,select=sampled+none", "threshold:value=2+fp16"}) {
+    SCOPED_TRACE(codec);
+    const Bytes bytes = measure(codec);
+    const auto made = makeCodec(codec).take().codec;
+    const auto chunk = static_cast<std::uint64_t>(kElems) / static_cast<std::uint64_t>(ranks);
+    const double most = static_cast<double>(made->maxBytes(chunk)) * ranks; // Of a vector; fragments add some bytes.
+    EXPECT_GE(static_cast<double>(bytes.to_host), most * ranks);
+    EXPECT_LE(static_cast<double>(bytes.to_host), most * ranks * 1.01);
+    if (ordered) {
+      EXPECT_LE(static_cast<double>(bytes.to_device), 2 * most * (ranks - 1) * 1.01);
+      EXPECT_GE(bytes.to_device, bytes.sent);
+    } else {
+      EXPECT_EQ(bytes.to_device, bytes.sent);
+    }
+  }
 }
 
 /// Of n ranks each encodes n - 1 of n chunks with the one codec, and the sum of one with the other.
@@ -230,10 +255,12 @@ TEST_P(ForsakenEdge, LeavesNoNumbers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ForsakenEdge,
-                         testing::Values("int8", "sign", "bf16", "natural", "int4", "sign+ef", "sign+loco"),
+                         testing::Values("int8", "sign", "bf16", "natural", "int4", "sign+ef", "sign+loco",
+                                         "topk:ratio=0.1", "threshold:value=2+fp16"),
                          [](const auto& tested) {
                            std::string codec = tested.param;
-                           std::replace(codec.begin(), codec.end(), '+', '_');
+                           std::replace_if(
+                               codec.begin(), codec.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
                            return codec;
                          });
 

@@ -18,6 +18,7 @@ class ThreadCodec final : public QueuedCodec {
   explicit ThreadCodec(HostCodec codec) : codec_(std::move(codec)) {}
 
   [[nodiscard]] std::size_t scratchBytes(std::size_t count) const override { return codec_->scratchBytes(count); }
+  [[nodiscard]] bool makesNan() const override { return codec_->makesNan(); }
   Status encode(DeviceQueue& queue, const EncodeJob& job) const override {
     return push(queue, encodeKernel(codec_, job));
   }

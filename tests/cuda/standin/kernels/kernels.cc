@@ -157,6 +157,7 @@ class StandinCodec final : public KernelCodec {
   StandinCodec(HostCodec codec, Launch enqueue) : codec_(std::move(codec)), enqueue_(enqueue) {}
 
   [[nodiscard]] std::size_t scratchBytes(std::size_t count) const override { return codec_->scratchBytes(count); }
+  [[nodiscard]] bool makesNan() const override { return codec_->makesNan(); }
   Status encode(const EncodeJob& job, void* stream) const override {
     return launch(goss::test::encodeKernel(codec_, job), stream);
   }
