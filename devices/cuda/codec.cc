@@ -33,4 +33,8 @@ Status CudaCodec::merge(DeviceQueue& queue, MergeJob& job) const {
   return launch(queue, [&](void* stream) { return codec_->merge(job, stream); });
 }
 
+Status CudaCodec::clearHeld(DeviceQueue& queue, const DecodeJob& job) const {
+  return launch(queue, [&](void* stream) { return codec_->clearHeld(job, stream); });
+}
+
 } // namespace goss::devices::cuda

@@ -23,6 +23,7 @@ class CudaCodec final : public QueuedCodec {
   Status encode(DeviceQueue& queue, const EncodeJob& job) const override;
   Status decode(DeviceQueue& queue, const DecodeJob& job) const override;
   Status merge(DeviceQueue& queue, MergeJob& job) const override;
+  Status clearHeld(DeviceQueue& queue, const DecodeJob& job) const override;
 
  private:
   template <typename Call>

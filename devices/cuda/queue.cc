@@ -103,6 +103,10 @@ Status CudaQueue::keepError(const ErrorJob& job) {
   return compute(context_, stream_, &ArithmeticKernels::keepError, job);
 }
 
+Status CudaQueue::addMomentum(const MomentumJob& job) {
+  return compute(context_, stream_, &ArithmeticKernels::addMomentum, job);
+}
+
 Status CudaQueue::ofFlag(CUresult error, const char* call) const {
   if (error == CUDA_ERROR_NOT_SUPPORTED)
     return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: {} is not supported", context_.name(), call));

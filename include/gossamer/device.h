@@ -84,6 +84,15 @@ struct ErrorJob {
   bool forgets = false; ///< LoCo's reset is due: the error becomes zero before the encoding.
 };
 
+/// DGC's momentum of one encoding on the device (ErrorFeedback::momentum): vectors of `count` float32 in memory of the
+/// queue's device. What is kept has the bits that the host keeps.
+struct MomentumJob {
+  float* momentum = nullptr;
+  const float* values = nullptr; ///< Null, and elements of the momentum that are not finite become zero.
+  std::size_t count = 0;
+  float factor = 0; ///< ErrorFeedback::momentum.
+};
+
 /// A word of pinned memory. await() compares it modulo 2^32. The words of calls in streams only rise; those of CUDA
 /// graphs return to 0 between launches. The host accesses it by std::atomic_ref, with acquire and release.
 using Flag = std::uint32_t*;
@@ -120,6 +129,8 @@ class DeviceQueue {
   virtual Status openError(const ErrorJob& job) = 0;
   /// error = keep error + (1 - keep) lost, rounded to 8 bits.
   virtual Status keepError(const ErrorJob& job) = 0;
+  /// momentum = factor momentum + values. As openError().
+  virtual Status addMomentum(const MomentumJob& job) = 0;
 
   /// Enqueues a store of `value` to *flag with release order: a reader that sees the value also sees everything that
   /// the queue wrote before.
@@ -152,6 +163,9 @@ class QueuedCodec {
   virtual Status encode(DeviceQueue& queue, const EncodeJob& job) const = 0;
   virtual Status decode(DeviceQueue& queue, const DecodeJob& job) const = 0;
   virtual Status merge(DeviceQueue& queue, MergeJob& job) const = 0;
+  /// Sets the elements that the job's only payload holds to zero, where `out` is another vector of as many elements.
+  /// `mode` and `weight` mean nothing. Only of codecs with CodecTraits::sparse.
+  virtual Status clearHeld(DeviceQueue& queue, const DecodeJob& job) const = 0;
 };
 
 /// Memory that is freed with it; the destructor may wait until the device does nothing.
@@ -203,8 +217,8 @@ class Device {
   /// GOSS_ERR_UNSUPPORTED where the device has no such codec, and says why.
   virtual Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view spec) = 0;
 
-  /// Makes ready what DeviceQueue::reduce(), average(), openError() and keepError() run. May take long, or wait for
-  /// streams of the device. Errors: GOSS_ERR_UNSUPPORTED where the device computes nothing, and says why.
+  /// Makes ready what DeviceQueue::reduce(), average(), openError(), keepError() and addMomentum() run. May take long,
+  /// or wait for streams of the device. Errors: GOSS_ERR_UNSUPPORTED where the device computes nothing, and says why.
   virtual Status prepareArithmetic() = 0;
 };
 

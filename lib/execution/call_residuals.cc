@@ -18,7 +18,11 @@ std::vector<KeptEncoding> CallResiduals::encodingsOf(const KeepingCall& keeping)
       const FeedbackKey encoding = feedbackKeyOf(context, schedule.steps[i]);
       if (encoding.range.count == 0) continue;
       const bool on_device = keeping.edge.isBound() && keeping.edge.plan()->isOnDevice(i);
-      encodings.push_back({{residualKeyOf(encoding), encoding.range}, fragment * schedule.steps.size() + i, on_device});
+      const ErrorFeedback& feedback = compressionOf(*keeping.call.codecs, schedule.steps[i].finishes).feedback;
+      const std::size_t index = fragment * schedule.steps.size() + i;
+      encodings.push_back({{residualKeyOf(feedback, encoding), encoding.range}, index, on_device, false});
+      if (feedback.momentum != 0)
+        encodings.push_back({{momentumKeyOf(encoding), encoding.range}, index, on_device, true});
     }
   }
   return encodings;

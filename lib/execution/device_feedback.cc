@@ -82,11 +82,11 @@ Result<std::shared_ptr<const DeviceResiduals>> DeviceFeedback::open(DeviceStatio
   auto opened = std::make_shared<DeviceResiduals>();
   if (Status status = makeRoom(station, missing, *opened); !status.isOk()) return status;
   opened->steps_ = call.plan.phase_of.size();
-  opened->at_.assign(call.fragments * opened->steps_, nullptr);
+  opened->at_.assign(2 * call.fragments * opened->steps_, nullptr);
   for (const KeptEncoding& encoding : encodings) {
     if (!encoding.on_device) continue;
     const Held* held = find(encoding.kept);
-    opened->at_[encoding.index] = held->data;
+    opened->at_[encoding.index + (encoding.momentum ? opened->at_.size() / 2 : 0)] = held->data;
     if (opened->blocks_.empty() || opened->blocks_.back() != held->block) opened->blocks_.push_back(held->block);
   }
   Use& use = uses_[call.tensor];

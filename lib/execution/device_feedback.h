@@ -26,14 +26,21 @@ struct KeptEncoding {
   KeptRange kept;
   std::size_t index = 0;  ///< Index of the fragment * number of steps of the schedule + index of the step.
   bool on_device = false; ///< Whether the device encodes; else the host does.
+  bool momentum = false;  ///< `kept` is the encoding's momentum; else what it loses.
+};
+
+/// What the steps of one fragment keep in device memory, by step; null: the step keeps none. Empty: no step does.
+struct KeptOnDevice {
+  std::span<float* const> residuals;
+  std::span<float* const> momenta;
 };
 
 /// Where the steps of one call find their residuals in device memory.
 class DeviceResiduals {
  public:
-  /// By step: the residuals of this fragment's step in device memory; null: the step keeps none.
-  [[nodiscard]] std::span<float* const> ofFragment(std::uint32_t fragment) const {
-    return std::span(at_).subspan(fragment * steps_, steps_);
+  [[nodiscard]] KeptOnDevice ofFragment(std::uint32_t fragment) const {
+    return {std::span(at_).subspan(fragment * steps_, steps_),
+            std::span(at_).subspan(at_.size() / 2 + fragment * steps_, steps_)};
   }
   /// Enqueues the copies that fill new residuals with zeros, or with values from the host. The caller enqueues the
   /// steps afterwards.
@@ -42,7 +49,7 @@ class DeviceResiduals {
  private:
   friend class DeviceFeedback;
   std::size_t steps_ = 0;
-  std::vector<float*> at_;
+  std::vector<float*> at_;                                ///< Residuals of all fragments, then their momenta.
   std::vector<std::shared_ptr<BlockPool::Lease>> blocks_; ///< The memory that `at_` points into.
   BlockPool::Lease pinned_;      ///< kZeroBytes of zeros, and the values that come from the host.
   std::span<std::byte> cleared_; ///< New device memory, which the copies fill with zeros.

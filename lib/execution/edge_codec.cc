@@ -16,7 +16,6 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 
 
 std::string_view whyStaged(const CodecPair& codecs) {
   for (const Compression* one : {&codecs.contribution, &codecs.result}) {
-    if (one->feedback.momentum != 0) return "the momentum of error feedback is kept in host memory";
     if (const std::string_view why = whyNoKernels(one->codec->spec()); !why.empty()) return why;
   }
   return "";
@@ -153,7 +152,10 @@ Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, 
   const Step& step = schedule_->steps[index];
   CodecStep job = describeCodecStep(fragment.context, step);
   if (job.elems == 0) return Status::ok();
-  if (!fragment.residuals.empty()) job.kept.residual = fragment.residuals[index];
+  if (!fragment.kept.residuals.empty()) {
+    job.kept.residual = fragment.kept.residuals[index];
+    job.kept.momentum = fragment.kept.momenta[index];
+  }
   std::vector<PayloadView> payloads;
   for (const Slot slot : schedule_->slotsOf(step.sources)) {
     if (slot.space == Space::payload) {
@@ -182,6 +184,7 @@ Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, 
   }
   if (!encodes)
     return decode(queue, job, job.base == nullptr ? DecodeMode::set : DecodeMode::add, {scratch, scratch_bytes});
+  if (job.kept.momentum != nullptr) return encodeMomentum(queue, job, merges, {scratch, scratch_bytes});
   const ErrorFeedback& feedback = compressionOf(*call_->codecs, job.out_is_result).feedback;
   const bool keeps_error = feedback.eight_bit && job.kept.residual != nullptr;
   const ErrorJob error{job.kept.residual, reinterpret_cast<float*>(numbers + aligned(job.elems * sizeof(float))),
@@ -217,6 +220,31 @@ Status EdgeCodec::decode(DeviceQueue& queue, const CodecStep& step, DecodeMode m
   job.first_element = step.first_element;
   job.scratch = scratch;
   return codec(step.payloads_are_results).decode(queue, job);
+}
+
+/// As FeedbackWork. The payload of a step that merges has no others in it: payloads of codecs with a momentum are
+/// gathered.
+Status EdgeCodec::encodeMomentum(DeviceQueue& queue, CodecStep& step, bool merges, std::span<std::byte> scratch) const {
+  const ErrorFeedback& feedback = compressionOf(*call_->codecs, step.out_is_result).feedback;
+  const auto* values = reinterpret_cast<const float*>(merges ? step.target : step.base);
+  float* const momentum = step.kept.momentum;
+  if (Status status = queue.addMomentum({momentum, values, step.elems, feedback.momentum}); !status.isOk())
+    return status;
+  const CopyJob copy{step.target, momentum, step.elems * sizeof(float)};
+  if (Status status = merges ? queue.copy({&copy, 1}) : Status::ok(); !status.isOk()) return status;
+  step.base = reinterpret_cast<const std::byte*>(momentum);
+  if (Status status = merges ? merge(queue, step, scratch) : encode(queue, step, scratch); !status.isOk())
+    return status;
+  if (Status status = queue.addMomentum({momentum, nullptr, step.elems, 0}); !status.isOk()) return status;
+  if (!feedback.masked) return Status::ok();
+  const PayloadView payload = step.out;
+  DecodeJob held;
+  held.payloads = {&payload, 1};
+  held.out = {momentum, step.elems};
+  held.shared = step.random.shared;
+  held.first_element = step.first_element;
+  held.scratch = scratch;
+  return codec(step.out_is_result).clearHeld(queue, held);
 }
 
 bool EdgeBatch::comesToHost() const {

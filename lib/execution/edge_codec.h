@@ -12,6 +12,7 @@
 #include "call/call.h"
 #include "devices/devices.h"
 #include "execution/codec_step.h"
+#include "execution/device_feedback.h"
 #include "execution/edge_plan.h"
 #include "execution/staging.h"
 
@@ -27,8 +28,7 @@ struct EdgeFragment {
   const StagedSlots& slots;
   std::byte* pinned = nullptr; ///< Pinned host memory of the slots.
   std::byte* memory = nullptr; ///< Device memory: EdgeCodec::memoryBytes().
-  /// By step: where error feedback keeps its loss, in device memory, or null. Empty: no step has any.
-  std::span<float* const> residuals = {};
+  KeptOnDevice kept = {};
   /// By payload slot: its length, if the steps that it comes from are done when steps are enqueued. Empty: they are
   /// not.
   std::span<const std::size_t> payload_bytes = {};
@@ -77,6 +77,8 @@ class EdgeCodec {
   Status enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, std::uint32_t index) const;
   Status copyNumbers(DeviceQueue& queue, const EdgeFragment& fragment, const Step& step) const;
   Status encode(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const;
+  /// Encodes the sum of the momentum and the step's numbers, which lie at `base` or, if it merges, at `target`.
+  Status encodeMomentum(DeviceQueue& queue, CodecStep& step, bool merges, std::span<std::byte> scratch) const;
   Status merge(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const;
   Status decode(DeviceQueue& queue, const CodecStep& step, DecodeMode mode, std::span<std::byte> scratch) const;
 

@@ -422,7 +422,7 @@ StreamGate::Work Execution::streamWork() const {
       }
     }
     if (!edge_.isBound()) return Status::ok();
-    std::span<float* const> kept;
+    KeptOnDevice kept;
     if (residuals != nullptr) {
       kept = residuals->ofFragment(fragment);
       if (fragment == 0 && phase == 0) {

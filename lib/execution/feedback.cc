@@ -13,8 +13,14 @@ constexpr std::string_view kErrorSpec = "int8:block=256,mode=symmetric,round=nea
 
 } // namespace
 
-ReferenceKey residualKeyOf(const FeedbackKey& encoding) {
-  return {encoding.tensor, encoding.server ? ReferenceRole::server : ReferenceRole::worker, encoding.id};
+ReferenceKey residualKeyOf(const ErrorFeedback& feedback, const FeedbackKey& encoding) {
+  using Role = ReferenceRole;
+  const Role role = feedback.momentum != 0 ? Role::velocity : encoding.server ? Role::server : Role::worker;
+  return {encoding.tensor, role, encoding.id};
+}
+
+ReferenceKey momentumKeyOf(const FeedbackKey& encoding) {
+  return {encoding.tensor, ReferenceRole::momentum, encoding.id};
 }
 
 bool forgetsError(const ErrorFeedback& feedback, std::uint64_t draw) {
@@ -22,18 +28,14 @@ bool forgetsError(const ErrorFeedback& feedback, std::uint64_t draw) {
 }
 
 Result<KeptFeedback> openFeedback(ReferenceStore& store, const ErrorFeedback& feedback, const FeedbackKey& encoding) {
-  using Role = ReferenceRole;
   KeptFeedback kept;
   if (!(encoding.server ? feedback.server : feedback.worker)) return kept;
-  const bool momentum = feedback.momentum != 0;
-  const ReferenceKey key =
-      momentum ? ReferenceKey{encoding.tensor, Role::velocity, encoding.id} : residualKeyOf(encoding);
-  Result<std::span<float>> residual = store.open(key, encoding.range);
+  Result<std::span<float>> residual = store.open(residualKeyOf(feedback, encoding), encoding.range);
   if (!residual.isOk()) return residual.status();
   kept.residual = residual.value().data();
   kept.forget = forgetsError(feedback, encoding.draw);
-  if (momentum) {
-    Result<std::span<float>> sum = store.open({encoding.tensor, Role::momentum, encoding.id}, encoding.range);
+  if (feedback.momentum != 0) {
+    Result<std::span<float>> sum = store.open(momentumKeyOf(encoding), encoding.range);
     if (!sum.isOk()) return sum.status();
     kept.momentum = sum.value().data();
   }

@@ -28,14 +28,16 @@ struct FeedbackKey {
   std::uint64_t draw = 0; ///< Number of the tensor's operations so far.
 };
 
-/// Where an encoding without momentum keeps what it loses.
-ReferenceKey residualKeyOf(const FeedbackKey& encoding);
+/// Where an encoding keeps what it loses. Roles in the store: residuals are worker or server; DGC's accumulators
+/// velocity (its residual) and momentum.
+ReferenceKey residualKeyOf(const ErrorFeedback& feedback, const FeedbackKey& encoding);
+/// Where an encoding with a momentum keeps it.
+ReferenceKey momentumKeyOf(const FeedbackKey& encoding);
 
 /// Whether LoCo's error of the tensor's operation number `draw` is forgotten before the encoding.
 bool forgetsError(const ErrorFeedback& feedback, std::uint64_t draw);
 
-/// Opens the state. Roles in the store: residuals are worker or server; DGC's accumulators velocity (its residual) and
-/// momentum. Valid until the same elements are opened again. Errors: as ReferenceStore::open.
+/// Opens the state. Valid until the same elements are opened again. Errors: as ReferenceStore::open.
 Result<KeptFeedback> openFeedback(ReferenceStore& store, const ErrorFeedback& feedback, const FeedbackKey& encoding);
 
 /// Use: begin(), then addMomentum() where there is a momentum, then the encoding with residual() and the feedback's

@@ -26,7 +26,10 @@ Result<bool> Run::isFeedbackHome(const Step& step) const {
   DeviceFeedback& on_devices = environment_.device_feedback;
   if (on_devices.isEmpty()) return true;
   const FeedbackKey encoding = feedbackKeyOf(stepContext(), step);
-  Result<bool> home = on_devices.bringHome({residualKeyOf(encoding), encoding.range});
+  const ErrorFeedback& feedback = compressionOf(*context_.call->codecs, step.finishes).feedback;
+  Result<bool> home = on_devices.bringHome({residualKeyOf(feedback, encoding), encoding.range});
+  if (home.isOk() && home.value() && feedback.momentum != 0)
+    home = on_devices.bringHome({momentumKeyOf(encoding), encoding.range});
   if (home.isOk()) return home;
   return ofDevice(home.status(), environment_.group, *context_.signature);
 }
@@ -110,7 +113,7 @@ Status Run::advanceOnDevice() {
       passage_.slots(),
       passage_.memory(),
       passage_.deviceMemory(),
-      context_.residuals == nullptr ? std::span<float* const>() : context_.residuals->ofFragment(fragment_),
+      context_.residuals == nullptr ? KeptOnDevice() : context_.residuals->ofFragment(fragment_),
       passage_.isEnqueued() ? std::span<const std::size_t>() : payload_bytes_};
   const Status status = on_device_.advance(passage_, fragment, payload_bytes_, steps_left_, done_on_device_);
   if (status.kind() == GOSS_ERR_PROTOCOL) return status; // A peer's fault.

@@ -91,6 +91,7 @@ class IndexedCodec : public SparseDeviceCodec {
     job.weighted = how.delivery.mode == DecodeMode::axpy;
     job.finite = how.finite;
     job.senders = how.senders;
+    job.clears = how.clears;
     const int code = launchIndex(job.index, stream);
     return code != 0 ? code : launchScatter(job, stream);
   }
@@ -271,6 +272,7 @@ class DeviceRandomK final : public SparseDeviceCodec {
     job.delivery = how.delivery;
     job.finite = how.finite;
     job.senders = how.senders;
+    job.clears = how.clears;
     return launchDeliverBlocks(job, stream);
   }
 

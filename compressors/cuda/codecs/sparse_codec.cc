@@ -149,6 +149,39 @@ Status SparseDeviceCodec::checkPayloads(const DecodeJob& job) const {
   return Status::ok();
 }
 
+SparseDeviceCodec::Sparse SparseDeviceCodec::sparseOf(const DecodeJob& job, PayloadView payload, Launches& launches,
+                                                      Stream stream) const {
+  Vector vector;
+  vector.values = job.out.data();
+  vector.count = job.out.size();
+  vector.random.shared = job.shared;
+  vector.first_element = job.first_element;
+  vector.scratch = job.scratch;
+  // Decoding only reads the payload.
+  vector.payload = {const_cast<std::byte*>(payload.data()), payload.size()};
+  const Sparse sparse = sparseOf(vector);
+  if (blocks_ != nullptr) {
+    const HeldJob held{reinterpret_cast<const unsigned char*>(payload.data()), vector.count,
+                       heldWithin(payload.size(), vector.count).value(), sparse.inner, packs_};
+    launches([&] { return launchHeld(held, stream); });
+  }
+  return sparse;
+}
+
+Status SparseDeviceCodec::clearHeld(const DecodeJob& job, Stream stream) const {
+  if (Status status = checkPayloads(job); !status.isOk()) {
+    return status;
+  }
+  Launches launches(host());
+  Return how;
+  how.clears = true;
+  for (const PayloadView payload : job.payloads) {
+    const Sparse sparse = sparseOf(job, payload, launches, stream);
+    launches([&] { return putBack(sparse, how, stream); });
+  }
+  return launches.status();
+}
+
 Status SparseDeviceCodec::decode(const DecodeJob& job, Stream stream) const {
   const std::size_t count = job.out.size();
   if (Status status = checkPayloads(job); !status.isOk()) {
@@ -162,21 +195,8 @@ Status SparseDeviceCodec::decode(const DecodeJob& job, Stream stream) const {
   if (mean || job.mode == DecodeMode::set) {
     launches([&] { return launchClear({job.out.data(), how.senders, count}, stream); });
   }
-  Vector vector;
-  vector.values = job.out.data();
-  vector.count = count;
-  vector.random.shared = job.shared;
-  vector.first_element = job.first_element;
-  vector.scratch = job.scratch;
   for (const PayloadView payload : job.payloads) {
-    // Decoding only reads the payload.
-    vector.payload = {const_cast<std::byte*>(payload.data()), payload.size()};
-    const Sparse sparse = sparseOf(vector);
-    if (blocks_ != nullptr) {
-      const HeldJob held{reinterpret_cast<const unsigned char*>(payload.data()), count,
-                         heldWithin(payload.size(), count).value(), sparse.inner, packs_};
-      launches([&] { return launchHeld(held, stream); });
-    }
+    const Sparse sparse = sparseOf(job, payload, launches, stream);
     if (Status status = decodeInner(sparse, stream); !status.isOk()) {
       return status;
     }

@@ -14,6 +14,7 @@ namespace goss::compressors::cuda {
 class SparseDeviceCodec : public VectorDeviceCodec {
  public:
   Status decode(const DecodeJob& job, Stream stream) const final;
+  Status clearHeld(const DecodeJob& job, Stream stream) const final;
   [[nodiscard]] bool fixedBytes() const final { return blocks_ == nullptr && inner_->fixedBytes(); }
   Status measure(const MeasureCall& call, Stream stream) const final;
 
@@ -44,6 +45,7 @@ class SparseDeviceCodec : public VectorDeviceCodec {
     Delivery delivery{DecodeMode::add, 1}; ///< add or axpy.
     bool finite = false;                   ///< Elements that are not finite then become zero.
     std::uint32_t* senders = nullptr;      ///< Counters that are incremented; may be null.
+    bool clears = false;                   ///< Elements become zero instead.
   };
 
   /// The number of picked values, or an upper bound of it.
@@ -63,6 +65,8 @@ class SparseDeviceCodec : public VectorDeviceCodec {
 
  private:
   [[nodiscard]] Sparse sparseOf(const Vector& vector) const;
+  /// Of a payload that is decoded to the job's vector. Adds the kernel that reads how many values it holds.
+  [[nodiscard]] Sparse sparseOf(const DecodeJob& job, PayloadView payload, Launches& launches, Stream stream) const;
   [[nodiscard]] std::span<std::byte> codeScratch(const Sparse& sparse) const;
   Status encodeInner(const Sparse& sparse, const Randomness& random, Stream stream) const;
   Status decodeInner(const Sparse& sparse, Stream stream) const;

@@ -1,4 +1,4 @@
-/// Arithmetic on vectors in device memory that no codec does: reductions, and LoCo's errors.
+/// Arithmetic on vectors in device memory that no codec does: reductions, LoCo's errors and DGC's momenta.
 #ifndef GOSS_COMPRESSORS_CUDA_DEVICE_ARITHMETIC_H_
 #define GOSS_COMPRESSORS_CUDA_DEVICE_ARITHMETIC_H_
 
@@ -13,6 +13,7 @@ int launchReduce(const ReduceJob& job, Stream stream);
 int launchAverage(const AverageJob& job, Stream stream);
 int launchOpenError(const ErrorJob& job, Stream stream);
 int launchKeepError(const ErrorJob& job, Stream stream);
+int launchAddMomentum(const MomentumJob& job, Stream stream);
 
 } // namespace goss::compressors::cuda
 

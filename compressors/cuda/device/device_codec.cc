@@ -22,6 +22,11 @@ bool DeviceCodec::makesNan() const {
   return host().decode(job).isOk() && std::all_of(out.begin(), out.end(), [](float one) { return std::isnan(one); });
 }
 
+Status DeviceCodec::clearHeld(const DecodeJob&, Stream) const {
+  return Status::error(GOSS_ERR_UNSUPPORTED,
+                       fmt::format("codec '{}' on a device: a payload holds all elements", host().spec()));
+}
+
 Status DeviceCodec::measure(const MeasureCall&, Stream) const {
   return Status::error(GOSS_ERR_UNSUPPORTED,
                        fmt::format("codec '{}' on a device: payloads have maxBytes(count) bytes", host().spec()));

@@ -64,6 +64,8 @@ class DeviceCodec {
   /// Payloads are decoded, added in order in float32, scaled and encoded in one kernel, where there are at most
   /// kMaxPayloads and the codec has blocks of its own.
   virtual Status merge(MergeJob& job, Stream stream) const = 0;
+  /// As QueuedCodec's.
+  virtual Status clearHeld(const DecodeJob& job, Stream stream) const;
 
   /// Whether a payload always has maxBytes(count) bytes. Otherwise the number of elements that are sent is known on the
   /// device alone: `bytes` are that bound, measure() tells the length, and decode() takes a payload of its length or

@@ -1,5 +1,5 @@
-/// Kernels of LoCo's errors, which error feedback keeps in blocks of 8-bit integers. Compiled by nvcc and, for tests,
-/// as host code.
+/// Kernels of LoCo's errors, which error feedback keeps in blocks of 8-bit integers, and of DGC's momenta. Compiled by
+/// nvcc and, for tests, as host code.
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_ERROR_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_ERROR_KERNELS_INC_H_
 
@@ -104,8 +104,29 @@ struct KeepErrorKernel {
   }
 };
 
+struct MomentumKernel {
+  using Job = MomentumJob;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kDecodeElems - 1) / kDecodeElems; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t warp, unsigned char*) {
+    const std::size_t first = warp * kDecodeElems;
+    const std::size_t end = job.count < first + kDecodeElems ? job.count : first + kDecodeElems;
+    Warp::each([&](unsigned lane) {
+      eachFloat4(job.momentum, first, end, lane, [&](Float4 four, std::size_t position, std::size_t count) {
+        const Float4 values = job.values == nullptr ? Float4{{0, 0, 0, 0}} : loadFloat4(job.values + position, count);
+        GOSS_UNROLL
+        for (unsigned i = 0; i < 4; ++i) {
+          four.value[i] =
+              job.values == nullptr ? finiteOrZero(four.value[i]) : job.factor * four.value[i] + values.value[i];
+        }
+        storeFloat4(job.momentum + position, four, count);
+      });
+    });
+  }
+};
+
 int launchOpenError(const ErrorJob& job, Stream stream) { return launch<OpenErrorKernel>(job, 0, stream); }
 int launchKeepError(const ErrorJob& job, Stream stream) { return launch<KeepErrorKernel>(job, 0, stream); }
+int launchAddMomentum(const MomentumJob& job, Stream stream) { return launch<MomentumKernel>(job, 0, stream); }
 
 } // namespace goss::compressors::cuda
 

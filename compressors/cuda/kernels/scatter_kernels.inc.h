@@ -114,6 +114,10 @@ GOSS_DEVICE void scatterOne(const ScatterJob& job, std::size_t element, std::uin
   if (element >= job.index.count || position >= heldOf(job.index)) {
     return;
   }
+  if (job.clears) {
+    job.out[element] = 0;
+    return;
+  }
   const float value = job.values[position];
   const float sum = job.out[element] + (job.weighted ? job.weight * value : value);
   job.out[element] = job.finite ? finiteOrZero(sum) : kernels::canonical(sum);

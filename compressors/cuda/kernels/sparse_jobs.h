@@ -137,6 +137,7 @@ struct ScatterJob {
   bool weighted = false;
   bool finite = false;              ///< Sums that are not finite then become zero, as in residuals.
   std::uint32_t* senders = nullptr; ///< Incremented for each element; may be null.
+  bool clears = false;              ///< Elements become zero instead.
 };
 
 /// Fills `out` with NaN if the payload says that it holds more than `most` elements.
@@ -170,8 +171,9 @@ struct BlocksJob {
   const float* values = nullptr; ///< Gather: the vector. Deliver: chosen * block values.
   float* out = nullptr;          ///< Gather: chosen * block values, zeros behind a short block. Deliver: the vector.
   Delivery delivery;             ///< add or axpy.
-  bool finite = false;           ///< As ScatterJob's.
+  bool finite = false;           ///< As ScatterJob's, and so are the others.
   std::uint32_t* senders = nullptr;
+  bool clears = false;
 };
 
 int launchBegin(const BeginJob& job, Stream stream);

@@ -401,6 +401,10 @@ struct DeliverBlocksKernel {
     const std::size_t first = chosenBlock(job, run);
     Warp::each([&](unsigned lane) {
       for (std::size_t i = lane; i < job.block && first + i < job.count; i += kWarpLanes) {
+        if (job.clears) {
+          job.out[first + i] = 0;
+          continue;
+        }
         const float value = job.values[run * job.block + i];
         const bool weighted = job.delivery.mode == DecodeMode::axpy;
         float* to = job.out + first + i;

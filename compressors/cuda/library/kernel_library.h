@@ -23,6 +23,7 @@ class KernelCodec {
   virtual Status encode(const EncodeJob& job, void* stream) const = 0;
   virtual Status decode(const DecodeJob& job, void* stream) const = 0;
   virtual Status merge(MergeJob& job, void* stream) const = 0;
+  virtual Status clearHeld(const DecodeJob& job, void* stream) const = 0;
 };
 
 /// Flags for streams of the calling thread's current device that have no memory operations: a kernel of one thread
@@ -42,6 +43,7 @@ struct ArithmeticKernels {
   Status (*average)(const AverageJob& job, void* stream);
   Status (*openError)(const ErrorJob& job, void* stream);
   Status (*keepError)(const ErrorJob& job, void* stream);
+  Status (*addMomentum)(const MomentumJob& job, void* stream);
 };
 
 /// The library and the provider that loads it must come from one build.

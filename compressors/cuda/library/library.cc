@@ -26,6 +26,9 @@ class LibraryCodec final : public KernelCodec {
     return codec_->decode(job, static_cast<Stream>(stream));
   }
   Status merge(MergeJob& job, void* stream) const override { return codec_->merge(job, static_cast<Stream>(stream)); }
+  Status clearHeld(const DecodeJob& job, void* stream) const override {
+    return codec_->clearHeld(job, static_cast<Stream>(stream));
+  }
 
  private:
   const std::unique_ptr<const DeviceCodec> codec_;
@@ -78,6 +81,10 @@ Status keepError(const ErrorJob& job, void* stream) {
   return ofLaunch(launchKeepError(job, static_cast<Stream>(stream)), "a kept error");
 }
 
+Status addMomentum(const MomentumJob& job, void* stream) {
+  return ofLaunch(launchAddMomentum(job, static_cast<Stream>(stream)), "a momentum");
+}
+
 } // namespace
 
 } // namespace goss::compressors::cuda
@@ -90,5 +97,5 @@ const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library{
     goss::compressors::cuda::makeLibraryCodec,
     {goss::compressors::cuda::raiseFlag, goss::compressors::cuda::awaitFlag},
     {goss::compressors::cuda::reduce, goss::compressors::cuda::average, goss::compressors::cuda::openError,
-     goss::compressors::cuda::keepError}};
+     goss::compressors::cuda::keepError, goss::compressors::cuda::addMomentum}};
 }

@@ -358,6 +358,37 @@ std::string nameOf(const testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, OnDevice, testing::ValuesIn(specs()), nameOf);
 
+// DGC clears the momentum of the elements that were sent.
+TEST_P(OnDevice, ClearsWhatAPayloadHolds) {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{300}, std::size_t{12290}}) {
+    SCOPED_TRACE(count);
+    const Case what{count, 0, 0, 77};
+    Bytes payload = encodeOnHost(valuesOf(count, 1), what, nullptr, nullptr);
+    Floats expected = valuesOf(count, 2);
+    const Lent out(expected, 4);
+    std::vector<std::uint32_t> held(count);
+    const auto some = host().selected(payload, count, randomness(0).shared, what.first_element, held);
+    payload.resize(host().maxBytes(count)); // as a device leaves it
+    const Lent at_payload(payload.data(), payload.size(), 1);
+    const Lent scratch(Bytes(device_->scratchBytes(count)).data(), device_->scratchBytes(count));
+    const PayloadView view = at_payload.bytes();
+    DecodeJob job;
+    job.payloads = {&view, 1};
+    job.out = out.span();
+    job.shared = randomness(0).shared;
+    job.first_element = what.first_element;
+    job.scratch = scratch.bytes();
+    const Status status = device_->clearHeld(job, nullptr);
+    ASSERT_EQ(status.isOk(), host().traits().sparse) << status.text();
+    if (!status.isOk()) return;
+    ASSERT_TRUE(some.isOk());
+    for (std::size_t i = 0; i < some.value(); ++i) {
+      expected[held[i]] = 0;
+    }
+    expectSame(expected, out.backFloats(), "cleared");
+  }
+}
+
 // Those that do fill a vector with NaN if a call has failed.
 TEST_P(OnDevice, MakesNanOfSetBitsIfItSaysSo) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{257}, std::size_t{12290}}) {

@@ -98,5 +98,26 @@ TEST(DeviceErrors, AreRoundedInTheBlocksThatTheyAreInNow) {
   expectSame(rounded(expected), error.backFloats(), "error");
 }
 
+TEST(DeviceMomenta, HaveTheHostsBitsAndForgetOverflows) {
+  GOSS_NEED_DEVICE();
+  for (const std::size_t shift : {std::size_t{0}, std::size_t{4}}) {
+    const Floats values = valuesOf(6001, 1, Kind::special);
+    Floats momentum = valuesOf(6001, 2);
+    const Lent at_values(values, shift), at_momentum(momentum, shift);
+    ASSERT_EQ(
+        compressors::cuda::launchAddMomentum({at_momentum.floats(), at_values.floats(), values.size(), 0.9f}, nullptr),
+        0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      momentum[i] = 0.9f * momentum[i] + values[i];
+    }
+    expectSame(momentum, at_momentum.backFloats(), "added");
+    ASSERT_EQ(compressors::cuda::launchAddMomentum({at_momentum.floats(), nullptr, values.size(), 0}, nullptr), 0);
+    for (float& value : momentum) {
+      value = std::isfinite(value) ? value : 0.0f;
+    }
+    expectSame(momentum, at_momentum.backFloats(), "finite");
+  }
+}
+
 } // namespace
 } // namespace goss::test

@@ -78,9 +78,13 @@ HostKernel encodeKernel(HostCodec codec, const EncodeJob& job) {
   };
 }
 
-HostKernel decodeKernel(HostCodec codec, const DecodeJob& job) {
+namespace {
+
+/// A kernel of a codec's function that takes a DecodeJob.
+template <typename Run>
+HostKernel kernelOf(const DecodeJob& job, Run run) {
   const std::vector<PayloadView> payloads(job.payloads.begin(), job.payloads.end());
-  return [codec = std::move(codec), job, payloads](const Reach& reach) {
+  return [job, payloads, run = std::move(run)](const Reach& reach) {
     Mover move(reach);
     DecodeJob here = job;
     std::vector<PayloadView> from = payloads;
@@ -89,8 +93,18 @@ HostKernel decodeKernel(HostCodec codec, const DecodeJob& job) {
     here.payloads = from;
     move(here.out);
     move(here.scratch);
-    return move.isOk() && ran(codec->decode(here, nullptr));
+    return move.isOk() && ran(run(here));
   };
+}
+
+} // namespace
+
+HostKernel decodeKernel(HostCodec codec, const DecodeJob& job) {
+  return kernelOf(job, [codec = std::move(codec)](const DecodeJob& here) { return codec->decode(here, nullptr); });
+}
+
+HostKernel clearHeldKernel(HostCodec codec, const DecodeJob& job) {
+  return kernelOf(job, [codec = std::move(codec)](const DecodeJob& here) { return codec->clearHeld(here, nullptr); });
 }
 
 HostKernel mergeKernel(HostCodec codec, MergeJob& job) {
@@ -139,6 +153,16 @@ HostKernel openErrorKernel(const ErrorJob& job) {
 
 HostKernel keepErrorKernel(const ErrorJob& job) {
   return [job](const Reach& reach) { return runOnError(compressors::cuda::launchKeepError, job, reach); };
+}
+
+HostKernel addMomentumKernel(const MomentumJob& job) {
+  return [job](const Reach& reach) {
+    MomentumJob here = job;
+    Mover move(reach);
+    move(here.momentum, here.count);
+    move(here.values, here.count);
+    return move.isOk() && compressors::cuda::launchAddMomentum(here, nullptr) == 0;
+  };
 }
 
 } // namespace goss::test

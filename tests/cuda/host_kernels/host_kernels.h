@@ -27,10 +27,12 @@ Result<HostCodec> makeHostCodec(std::string_view spec);
 HostKernel encodeKernel(HostCodec codec, const EncodeJob& job);
 HostKernel decodeKernel(HostCodec codec, const DecodeJob& job);
 HostKernel mergeKernel(HostCodec codec, MergeJob& job);
+HostKernel clearHeldKernel(HostCodec codec, const DecodeJob& job);
 HostKernel reduceKernel(const ReduceJob& job);
 HostKernel averageKernel(const AverageJob& job);
 HostKernel openErrorKernel(const ErrorJob& job);
 HostKernel keepErrorKernel(const ErrorJob& job);
+HostKernel addMomentumKernel(const MomentumJob& job);
 
 } // namespace goss::test
 

@@ -26,6 +26,9 @@ class ThreadCodec final : public QueuedCodec {
     return push(queue, decodeKernel(codec_, job));
   }
   Status merge(DeviceQueue& queue, MergeJob& job) const override { return push(queue, mergeKernel(codec_, job)); }
+  Status clearHeld(DeviceQueue& queue, const DecodeJob& job) const override {
+    return push(queue, clearHeldKernel(codec_, job));
+  }
 
  private:
   const HostCodec codec_;

@@ -95,6 +95,8 @@ Status ThreadQueue::openError(const ErrorJob& job) { return launch(openErrorKern
 
 Status ThreadQueue::keepError(const ErrorJob& job) { return launch(keepErrorKernel(job)); }
 
+Status ThreadQueue::addMomentum(const MomentumJob& job) { return launch(addMomentumKernel(job)); }
+
 Status ThreadQueue::raise(Flag flag, std::uint32_t value) {
   return push([flag, value]() -> Status {
     auto* word = static_cast<std::uint32_t*>(reach(flag, sizeof *flag));

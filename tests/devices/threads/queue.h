@@ -52,6 +52,7 @@ class ThreadQueue final : public DeviceQueue {
   Status average(const AverageJob& job) override;
   Status openError(const ErrorJob& job) override;
   Status keepError(const ErrorJob& job) override;
+  Status addMomentum(const MomentumJob& job) override;
   Status raise(Flag flag, std::uint32_t value) override;
   Status await(Flag flag, std::uint32_t value) override;
   Status record(DeviceEvent& event) override;

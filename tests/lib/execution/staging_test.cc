@@ -32,6 +32,7 @@ class RefusingQueue final : public DeviceQueue {
   Status average(const AverageJob&) override { return refusal(); }
   Status openError(const ErrorJob&) override { return refusal(); }
   Status keepError(const ErrorJob&) override { return refusal(); }
+  Status addMomentum(const MomentumJob&) override { return refusal(); }
   Status raise(Flag, std::uint32_t) override { return {}; }
   Status await(Flag, std::uint32_t) override { return {}; }
   Status record(DeviceEvent& event) override {

@@ -152,6 +152,10 @@ Status keepError(const goss::ErrorJob& job, void* stream) {
   return ofLaunch(find(kLaunch, "cudaStandinLaunch")(stream, new Kernel(goss::test::keepErrorKernel(job))));
 }
 
+Status addMomentum(const goss::MomentumJob& job, void* stream) {
+  return ofLaunch(find(kLaunch, "cudaStandinLaunch")(stream, new Kernel(goss::test::addMomentumKernel(job))));
+}
+
 class StandinCodec final : public KernelCodec {
  public:
   StandinCodec(HostCodec codec, Launch enqueue) : codec_(std::move(codec)), enqueue_(enqueue) {}
@@ -166,6 +170,9 @@ class StandinCodec final : public KernelCodec {
   }
   Status merge(MergeJob& job, void* stream) const override {
     return launch(goss::test::mergeKernel(codec_, job), stream);
+  }
+  Status clearHeld(const DecodeJob& job, void* stream) const override {
+    return launch(goss::test::clearHeldKernel(codec_, job), stream);
   }
 
  private:
@@ -190,5 +197,9 @@ Result<std::unique_ptr<const KernelCodec>> makeCodec(std::string_view spec) {
 extern "C" {
 [[gnu::visibility("default")]] extern const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library;
 const goss::compressors::cuda::KernelLibrary goss_cuda_kernel_library{
-    goss::kDevicePlugVersion, load, makeCodec, {raiseFlag, awaitFlag}, {reduce, average, openError, keepError}};
+    goss::kDevicePlugVersion,
+    load,
+    makeCodec,
+    {raiseFlag, awaitFlag},
+    {reduce, average, openError, keepError, addMomentum}};
 }
