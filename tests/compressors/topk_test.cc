@@ -121,6 +121,12 @@ std::vector<Odd> oddVectors() {
           {"signs", signs},         {"heavy tail", tail}, {"normal", normal}};
 }
 
+TEST(TopK, RefusesPayloadsOfFewerElements) {
+  const Bytes payload = encode(*codecOf("topk:ratio=0.1,select=exact+none"), gaussian(100, 1));
+  EXPECT_FALSE(codecOf("topk:ratio=0.2,select=exact+none")->check(payload, 100).isOk());
+  EXPECT_TRUE(codecOf("topk:ratio=0.2,select=sampled+none")->check(payload, 100).isOk());
+}
+
 TEST(SampledTopK, SendsFourFifthsOfWhatItMayOrMoreAndTheLargest) {
   for (const Odd& odd : oddVectors()) {
     for (const char* ratio : {"0.001", "0.01", "0.2"}) {
