@@ -61,7 +61,9 @@ GOSS_API goss_status goss_window_accumulate(goss_window_t window, const void* da
                                             int32_t target, size_t offset, const goss_options* options,
                                             goss_request_t* request);
 
-/// Reads `count` elements of the target, as they are at one moment, but for puts that are on their way.
+/// Reads `count` elements of the target, as they are at one moment, but for puts that are on their way. The target
+/// copies them for that: this rank asks a target for at most 64 MiB at a time, or for one get, and sends its later
+/// calls to that target as the elements come.
 GOSS_API goss_status goss_window_get(goss_window_t window, void* data, size_t count, int32_t target, size_t offset,
                                      const goss_options* options, goss_request_t* request);
 

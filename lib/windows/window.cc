@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "call/tag.h"
@@ -12,6 +13,23 @@ namespace goss {
 
 using Kind = WindowCall::Kind;
 using Type = WindowMessage::Type;
+
+namespace {
+
+/// What an answer takes of the target's memory besides its elements.
+constexpr std::size_t kLetterBytes = 256;
+
+TargetQueue::Call queuedCall(WindowOperation& operation, const WindowMemory& memory) {
+  const WindowCall& call = operation.call();
+  return {&operation, call.kind == Kind::get ? memory.bytesOf(call.range.count) + kLetterBytes : 0};
+}
+
+WindowMessage question(const WindowOperation& operation, Type type) {
+  const WindowRange& range = operation.call().range;
+  return {type, GOSS_SUM, operation.serial, range.offset, range.count, 0};
+}
+
+} // namespace
 
 Window::Window(const OperationEnvironment& environment, std::uint32_t number, WindowMemory memory)
     : environment_(environment),
@@ -43,23 +61,37 @@ void Window::expectAnswerOnLoop(WindowOperation& operation) {
   askers_[operation.serial] = &operation;
 }
 
-void Window::askOnLoop(const WindowOperation& operation, Type type) {
-  const WindowCall& call = operation.call();
-  channel_.sendOnLoop(call.target, {type, GOSS_SUM, operation.serial, call.range.offset, call.range.count, 0});
-}
-
 void Window::beginOnLoop(WindowOperation& operation) {
   const WindowCall& call = operation.call();
   if (call.target == rank()) return beginHereOnLoop(operation);
+  if (queues_[call.target].admitsOnLoop(queuedCall(operation, memory_))) beginThereOnLoop(operation);
+}
+
+void Window::beginThereOnLoop(WindowOperation& operation) {
+  const WindowCall& call = operation.call();
   if (call.kind == Kind::put)
     return operation.sendOnLoop({Type::put, GOSS_SUM, 0, call.range.offset, call.range.count, 0});
   if (call.kind == Kind::accumulate)
     return operation.sendOnLoop({Type::accumulate, call.op, 0, call.range.offset, call.range.count, 0});
   expectAnswerOnLoop(operation);
-  if (call.kind == Kind::get) return askOnLoop(operation, Type::get);
-  if (call.kind == Kind::flush) return askOnLoop(operation, Type::flush);
-  if (call.kind == Kind::lock) return askOnLoop(operation, Type::lock);
+  if (call.kind == Kind::get) {
+    channel_.sendOnLoop(call.target, question(operation, Type::get));
+    return queues_[call.target].askedOnLoop(operation.serial, queuedCall(operation, memory_).answer_bytes);
+  }
+  if (call.kind == Kind::flush) return channel_.sendOnLoop(call.target, question(operation, Type::flush));
+  if (call.kind == Kind::lock) return channel_.sendOnLoop(call.target, question(operation, Type::lock));
   pairing_.startOnLoop(operation.serial);
+}
+
+void Window::resumeOnLoop(int target) {
+  if (!environment_.operations.asyncError().isOk()) return; // All operations end.
+  while (const auto next = queues_[target].takeOnLoop()) {
+    if (next->operation == nullptr) {
+      channel_.sendOnLoop(target, {Type::unlock, GOSS_SUM, 0, 0, 0, 0});
+    } else {
+      ActiveOperations::failIfShort(*next->operation, [&]() GOSS_ON_LOOP { beginThereOnLoop(*next->operation); });
+    }
+  }
 }
 
 void Window::beginHereOnLoop(WindowOperation& operation) {
@@ -87,6 +119,7 @@ void Window::beginHereOnLoop(WindowOperation& operation) {
 }
 
 void Window::forgetOnLoop(WindowOperation& operation) {
+  if (queues_[operation.call().target].forgetOnLoop(operation)) return resumeOnLoop(operation.call().target);
   askers_.erase(operation.serial);
   if (operation.call().kind == Kind::pairAverage) {
     if (pairing_.withdrawOnLoop(operation.serial)) declineOnLoop(operation.call().target, operation.serial);
@@ -99,11 +132,17 @@ void Window::forgetOnLoop(WindowOperation& operation) {
 // ---- Locks ---------------------------------------------------------------------------------------------------------
 
 bool Window::claimsOnLoop(int target) const {
-  if (holdsOnLoop(target)) return true;
-  for (const auto& [serial, asker] : askers_) {
-    if (asker->call().kind == Kind::lock && asker->call().target == target) return true;
-  }
-  return false;
+  const auto claims = [target](const WindowOperation* one) {
+    return one != nullptr && one->call().kind == Kind::lock && one->call().target == target;
+  };
+  const auto queue = queues_.find(target);
+  const auto waits = [&](const TargetQueue& of) GOSS_ON_LOOP {
+    const auto& calls = of.waitingOnLoop();
+    return std::any_of(calls.begin(), calls.end(), [&](const auto& call) { return claims(call.operation); });
+  };
+  return holdsOnLoop(target) ||
+         std::any_of(askers_.begin(), askers_.end(), [&](const auto& asker) { return claims(asker.second); }) ||
+         (queue != queues_.end() && waits(queue->second));
 }
 
 std::vector<int> Window::heldOnLoop() const {
@@ -117,7 +156,7 @@ std::vector<int> Window::heldOnLoop() const {
 void Window::unlockOnLoop(int target) {
   held_[static_cast<std::size_t>(target)] = false;
   if (target == rank()) return releaseOnLoop();
-  channel_.sendOnLoop(target, {Type::unlock, GOSS_SUM, 0, 0, 0, 0});
+  if (queues_[target].admitsOnLoop({})) channel_.sendOnLoop(target, {Type::unlock, GOSS_SUM, 0, 0, 0, 0});
 }
 
 /// Gives this rank's lock to the claim.
@@ -262,6 +301,10 @@ void Window::forgetRankOnLoop(int rank, const Status& why) {
     asker->endOnLoop(why);
     (void)pairing_.withdrawOnLoop(serial); // Its offer is void.
   }
+  const TargetQueue unsent = std::exchange(queues_[rank], {});
+  for (const TargetQueue::Call& call : unsent.waitingOnLoop()) {
+    if (call.operation != nullptr) call.operation->endOnLoop(why);
+  }
   lock_.forgetWaiting(rank);
   if (lock_.isHeldBy(rank)) releaseOnLoop();
   pairing_.leftOnLoop(rank);
@@ -273,12 +316,16 @@ void Window::serveAnswer(int rank, const WindowMessage& answer) {
   if (asker == nullptr) {
     if (answer.type == Type::offer) declineOnLoop(rank, answer.serial);
     if (answer.type == Type::granted) channel_.sendOnLoop(rank, {Type::unlock, GOSS_SUM, 0, 0, 0, 0});
-    return;
+  } else if (answer.type == Type::offer) {
+    pairing_.offeredOnLoop(answer.serial);
+  } else if (answer.type == Type::granted) {
+    grantedOnLoop(*asker);
+  } else {
+    askers_.erase(answer.serial);
+    asker->endOnLoop(Status::ok());
   }
-  if (answer.type == Type::offer) return pairing_.offeredOnLoop(answer.serial);
-  if (answer.type == Type::granted) return grantedOnLoop(*asker);
-  askers_.erase(answer.serial);
-  asker->endOnLoop(Status::ok());
+  queues_[rank].answeredOnLoop(answer.serial);
+  resumeOnLoop(rank);
 }
 
 /// Copies them, because they may change before the transport has them.
@@ -290,7 +337,10 @@ void Window::sendElements(int rank, const WindowMessage& message) {
 
 // ---- Pair averages -------------------------------------------------------------------------------------------------
 
-void Window::wantOnLoop(std::uint32_t serial) { askOnLoop(*askers_.at(serial), Type::want); }
+void Window::wantOnLoop(std::uint32_t serial) {
+  const WindowOperation& own = *askers_.at(serial);
+  channel_.sendOnLoop(own.call().target, question(own, Type::want));
+}
 
 void Window::offerOnLoop(const Pairing::Want& want) {
   sendElements(want.rank, {Type::offer, GOSS_SUM, want.serial, want.range.offset, want.range.count, 0});

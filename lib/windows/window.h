@@ -10,6 +10,7 @@
 #include "engine/operation_environment.h"
 #include "platform/thread_safety.h"
 #include "windows/pairing.h"
+#include "windows/target_queue.h"
 #include "windows/window_channel.h"
 #include "windows/window_lock.h"
 #include "windows/window_memory.h"
@@ -75,9 +76,12 @@ class Window final : public WindowService, private WindowHandler, private Pairin
   void settleOnLoop(std::uint32_t serial) GOSS_ON_LOOP override;
 
   void beginHereOnLoop(WindowOperation& operation) GOSS_ON_LOOP;
+  /// Begins an operation on another rank, which need not wait in its queue.
+  void beginThereOnLoop(WindowOperation& operation) GOSS_ON_LOOP;
+  /// Begins the calls of this rank that waited and may be sent to `target` now.
+  void resumeOnLoop(int target) GOSS_ON_LOOP;
   /// The operation waits for an answer, by the serial that it gets.
   void expectAnswerOnLoop(WindowOperation& operation) GOSS_ON_LOOP;
-  void askOnLoop(const WindowOperation& operation, WindowMessage::Type type) GOSS_ON_LOOP;
   /// The operation of this rank that `answer` from `rank` is for; null: it was given up.
   [[nodiscard]] WindowOperation* askerOnLoop(int rank, const WindowMessage& answer) const GOSS_ON_LOOP;
   [[nodiscard]] bool expectsAnswer(int rank, const WindowMessage& answer, std::size_t bytes) const GOSS_ON_LOOP;
@@ -98,6 +102,7 @@ class Window final : public WindowService, private WindowHandler, private Pairin
   bool open_ GOSS_GUARDED = false;
   std::uint32_t last_serial_ GOSS_GUARDED = 0;
   std::map<std::uint32_t, WindowOperation*> askers_ GOSS_GUARDED; ///< By serial: they wait for an answer.
+  std::map<int, TargetQueue> queues_ GOSS_GUARDED;                ///< By target.
   std::vector<bool> held_ GOSS_GUARDED;                           ///< By target: whether this rank holds its lock.
   std::vector<Status> left_ GOSS_GUARDED;                         ///< By target: why it serves no more; ok: it does.
 };

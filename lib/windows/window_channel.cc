@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <utility>
 
 namespace goss {
@@ -51,7 +52,7 @@ class WindowChannel::Receive final : public RecvOperation {
 };
 
 WindowChannel::WindowChannel(const OperationEnvironment& environment, Tag tag, WindowHandler& handler)
-    : Operation(environment.operations.host(), Failure::alone),
+    : Operation(environment.operations.host(), Failure::ofAll),
       environment_(environment),
       tag_(tag),
       handler_(handler) {}
@@ -93,18 +94,28 @@ void WindowChannel::leaveOnLoop() {
   }
 }
 
+/// Where memory is short the sender's call would wait for ever, so that the communicator fails.
 void WindowChannel::advanceOnLoop() {
   for (Receive* receive : std::exchange(arrived_, {})) {
-    if (receive->hasLeft()) {
-      handler_.left(receive->rank());
-    } else if (receive->isGood()) {
-      handler_.serve(receive->rank(), receive->message(), receive->bytes());
-      postOnLoop(*receive);
-    } else {
-      const std::string text =
-          fmt::format("{} has sent what no rank sends to a window", environment_.group.nameOf(receive->rank()));
-      environment_.mesh.abandon(receive->peer, Status::error(GOSS_ERR_PROTOCOL, text, ErrorScope::peer, receive->peer));
+    try {
+      handleOnLoop(*receive);
+    } catch (const std::bad_alloc&) {
+      const Status failure = Status::error(GOSS_ERR_RESOURCE, describe() + ": out of memory");
+      environment_.operations.host().failed(*this, failure);
     }
+  }
+}
+
+void WindowChannel::handleOnLoop(Receive& receive) {
+  if (receive.hasLeft()) {
+    handler_.left(receive.rank());
+  } else if (receive.isGood()) {
+    handler_.serve(receive.rank(), receive.message(), receive.bytes());
+    postOnLoop(receive);
+  } else {
+    const std::string text =
+        fmt::format("{} has sent what no rank sends to a window", environment_.group.nameOf(receive.rank()));
+    environment_.mesh.abandon(receive.peer, Status::error(GOSS_ERR_PROTOCOL, text, ErrorScope::peer, receive.peer));
   }
 }
 

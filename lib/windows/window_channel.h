@@ -56,6 +56,7 @@ class WindowChannel final : private Operation {
   void withdrawOnLoop() GOSS_ON_LOOP override {}
   [[nodiscard]] std::string describe() const override { return "the service of a window"; }
   [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override { return {}; }
+  void handleOnLoop(Receive& receive) GOSS_ON_LOOP;
   void postOnLoop(Receive& receive) GOSS_ON_LOOP;
 
   const OperationEnvironment environment_;

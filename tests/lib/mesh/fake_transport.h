@@ -39,9 +39,9 @@ class FakeTransport final : public Transport {
     at(operation.peer).held.push_back(&operation);
     return false;
   }
-  void recv(RecvOperation&) override {}
+  void recv(RecvOperation& operation) override { posted.push_back(&operation); }
   void cancel(SendOperation& operation) override { std::erase(at(operation.peer).held, &operation); }
-  void cancel(RecvOperation&) override {}
+  void cancel(RecvOperation& operation) override { std::erase(posted, &operation); }
   [[nodiscard]] bool peek(int, Tag, Tag, Arrived&) const override { return false; }
   void discard(Tag, Tag) override {}
   bool progress() override {
@@ -66,7 +66,8 @@ class FakeTransport final : public Transport {
 
   std::vector<Peer> peers;
   std::vector<int> sent_to;
-  int turns = 0; ///< Calls of progress().
+  std::vector<RecvOperation*> posted; ///< The test brings them messages, and takes them out.
+  int turns = 0;                      ///< Calls of progress().
 };
 
 /// Rank 0 of `size` ranks of one host, whose links are those of `transport`.

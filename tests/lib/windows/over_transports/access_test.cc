@@ -1,6 +1,7 @@
 // One-sided access: what reaches a target that calls nothing, and that nothing is lost between many origins.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -132,6 +133,136 @@ TEST_P(OverTransport, RequestsRunBesideCollectives) {
       EXPECT_EQ(sums, std::vector<float>(kCount, 3.0F));
       EXPECT_EQ(read, std::vector<float>(kCount, static_cast<float>(next + round + 1)));
     }
+  });
+}
+
+/// Gets of rank 0's elements that together are longer than what rank 0 keeps for one rank's answers.
+class ManyGets {
+ public:
+  static constexpr std::size_t kCount = 2 << 20; ///< Elements of a get: 8 MiB.
+
+  explicit ManyGets(goss_window_t window, const goss_options* options = nullptr) {
+    for (std::size_t i = 0; i < got_.size(); ++i)
+      EXPECT_OK(goss_window_get(window, got_[i].data(), kCount, 0, 0, options, &requests_[i]));
+  }
+  /// Waits for all; returns how many ended with `error`, when all others have got `value` everywhere.
+  int wait(float value, goss_status error = GOSS_SUCCESS) {
+    int failures = 0;
+    for (std::size_t i = 0; i < got_.size(); ++i) {
+      const goss_status status = goss_wait(&requests_[i], nullptr);
+      if (status == GOSS_SUCCESS) {
+        EXPECT_EQ(std::count(got_[i].begin(), got_[i].end(), value), static_cast<long>(kCount)) << "get " << i;
+      } else {
+        EXPECT_EQ(status, error) << goss_last_error();
+        ++failures;
+      }
+    }
+    return failures;
+  }
+
+ private:
+  std::vector<std::vector<float>> got_{24, std::vector<float>(kCount)};
+  std::vector<goss_request_t> requests_{24};
+};
+
+goss_counters countersOf(goss_comm_t comm) {
+  goss_counters counters{};
+  counters.size = sizeof counters;
+  EXPECT_OK(goss_comm_counters(comm, &counters));
+  return counters;
+}
+
+TEST_P(OverTransport, ATargetKeepsABoundedNumberOfBytesForOneRanksGets) {
+  goss_comm_t target = nullptr;
+  std::atomic<bool> over = false;
+  std::barrier<> ready(2);
+  run(2, [&](goss_comm_t comm, int rank) {
+    const OwnWindow<float> window(comm, std::vector<float>(ManyGets::kCount, 3), GOSS_FLOAT32);
+    if (rank == 0) target = comm;
+    ready.arrive_and_wait();
+    if (rank == 1) {
+      const std::uint64_t before = countersOf(target).wire_bytes_sent - countersOf(comm).wire_bytes_received;
+      std::uint64_t most = 0;
+      std::thread watching([&] {
+        while (!over) { // The target's counter is read first, so that no difference is too large.
+          const std::uint64_t sent = countersOf(target).wire_bytes_sent - before;
+          const std::uint64_t received = countersOf(comm).wire_bytes_received;
+          most = std::max(most, sent - std::min(sent, received));
+        }
+      });
+      ManyGets gets(window.handle);
+      EXPECT_EQ(gets.wait(3), 0);
+      over = true;
+      watching.join();
+      EXPECT_LE(most, std::uint64_t{64} << 20);
+    }
+    ready.arrive_and_wait();
+  });
+}
+
+TEST_P(OverTransport, CallsBehindManyGetsKeepTheirOrder) {
+  run(3, [](goss_comm_t comm, int rank) {
+    const OwnWindow<float> window(comm, std::vector<float>(ManyGets::kCount, 3), GOSS_FLOAT32);
+    if (rank == 1) {
+      ASSERT_OK(goss_window_lock(window.handle, 0, nullptr));
+    }
+    ASSERT_OK(goss_barrier(comm, nullptr, nullptr));
+    float last = 0;
+    if (rank == 1) {
+      ManyGets gets(window.handle);
+      const float nine = 9;
+      goss_request_t put = nullptr;
+      ASSERT_OK(goss_window_put(window.handle, &nine, 1, 0, ManyGets::kCount - 1, nullptr, &put));
+      ASSERT_OK(goss_window_unlock(window.handle, 0));
+      ASSERT_OK(goss_window_lock(window.handle, 0, nullptr));
+      ASSERT_OK(goss_window_unlock(window.handle, 0));
+      EXPECT_EQ(gets.wait(3), 0) << "a get has seen a put behind it";
+      ASSERT_OK(goss_wait(&put, nullptr));
+    }
+    if (rank == 2) {
+      ASSERT_OK(goss_window_lock(window.handle, 0, nullptr));
+      ASSERT_OK(goss_window_get(window.handle, &last, 1, 0, ManyGets::kCount - 1, nullptr, nullptr));
+      ASSERT_OK(goss_window_unlock(window.handle, 0));
+      EXPECT_EQ(last, 9.0F) << "the lock went on before the put";
+    }
+  });
+}
+
+TEST_P(OverTransport, GetsThatExpireLetTheCallsBehindThemGo) {
+  run(2, [](goss_comm_t comm, int rank) {
+    const OwnWindow<float> window(comm, std::vector<float>(ManyGets::kCount, 3), GOSS_FLOAT32);
+    if (rank == 0) return;
+    const goss_options brief = withTimeout(1);
+    ManyGets gets(window.handle, &brief);
+    const float nine = 9;
+    float last = 0;
+    ASSERT_OK(goss_window_put(window.handle, &nine, 1, 0, ManyGets::kCount - 1, nullptr, nullptr));
+    ASSERT_OK(goss_window_get(window.handle, &last, 1, 0, ManyGets::kCount - 1, nullptr, nullptr));
+    EXPECT_EQ(last, 9.0F);
+    gets.wait(3, GOSS_ERR_TIMEOUT);
+    const float three = 3;
+    ASSERT_OK(goss_window_put(window.handle, &three, 1, 0, ManyGets::kCount - 1, nullptr, nullptr));
+    ManyGets again(window.handle);
+    ASSERT_OK(goss_window_flush(window.handle, 0, nullptr));
+    EXPECT_EQ(again.wait(3), 0);
+  });
+}
+
+TEST_P(OverTransport, GetsThatWaitEndWhenTheirTargetLeaves) {
+  std::vector<float> memory(ManyGets::kCount, 3); // It outlives rank 0's communicator.
+  std::barrier<> ready(2);
+  RanksSetup setup = over(GetParam(), 2);
+  setup.leave_at_once = true;
+  runRanks(setup, [&](goss_comm_t comm, int rank) {
+    goss_window_t window = nullptr;
+    EXPECT_OK(goss_window_create(comm, memory.data(), memory.size(), GOSS_FLOAT32, nullptr, &window));
+    ready.arrive_and_wait();
+    if (rank == 0) return;
+    ManyGets gets(window);
+    gets.wait(3, GOSS_ERR_PEER_LOST);
+    const float nine = 9;
+    EXPECT_EQ(goss_window_lock(window, 0, nullptr), GOSS_ERR_PEER_LOST);
+    EXPECT_EQ(goss_window_put(window, &nine, 1, 0, 0, nullptr, nullptr), GOSS_ERR_PEER_LOST);
   });
 }
 
