@@ -9,13 +9,14 @@
 #include <utility>
 
 #include "devices/block_pool.h"
+#include "devices/device_job.h"
 #include "devices/device_watch.h"
 #include "devices/peer_memory.h"
 #include "gossamer/device.h"
 
 namespace goss {
 
-/// What calls on one device share. The queues are used under the engine's lock.
+/// What calls on one device share. The jobs of its thread alone use the queues.
 class DeviceStation {
  public:
   DeviceStation(Device& of, std::unique_ptr<DeviceQueue> into_host, std::unique_ptr<DeviceQueue> out_of_host,
@@ -24,10 +25,10 @@ class DeviceStation {
         pinned(of, MemoryKind::pinned),
         memory(of, MemoryKind::device),
         peers(of, [this] { return gates.use_count() == 1; }),
-        watch(of, [this] { return gates.use_count() > 1; }),
         in(std::move(into_host)),
         out(std::move(out_of_host)),
-        computes(reduces) {}
+        computes(reduces),
+        watch(of, [this] { return gates.use_count() > 1; }) {}
 
   /// As Device::codec(), which is asked at the first call for a spec, without a lock: that may take long, or wait for
   /// streams of the device. Thread-safe.
@@ -38,19 +39,16 @@ class DeviceStation {
   BlockPool memory;
   const std::shared_ptr<const int> gates = std::make_shared<const int>(0); ///< Each StreamGate holds it, too.
   PeerMemory peers;
-  DeviceWatch watch; ///< While there are gates.
   /// Queue for copies from the device, for encoding, and for calls that run on a device which all ranks share.
   const std::unique_ptr<DeviceQueue> in;
   const std::unique_ptr<DeviceQueue> out; ///< Copies to the device, and what is only decoded there.
   const bool computes;                    ///< Device::prepareArithmetic() has succeeded.
+  DeviceWatch watch;                      ///< While there are gates or jobs. Behind what its thread uses.
 
  private:
   std::mutex mutex_;
   std::map<std::string, Result<std::shared_ptr<const QueuedCodec>>> codecs_; ///< By spec.
 };
-
-/// A call has failed: returns when the copies before `event` do not touch the caller's buffers any more.
-void waitForCopy(DeviceEvent& event);
 
 } // namespace goss
 

@@ -94,8 +94,8 @@ void Devices::forgetOnLoop(int rank) {
     for (auto& [ordinal, station] : stations_)
       stations.push_back(&station);
   }
-  for (DeviceStation* station : stations) // To unmap memory may block, and other threads look for stations.
-    station->peers.forget(rank);
+  for (DeviceStation* station : stations)
+    if (station->peers.isUsed()) station->watch.run([station, rank] { station->peers.forget(rank); });
 }
 
 void Devices::holdOnLoop(std::shared_ptr<StreamGate> gate, std::uint32_t context) {

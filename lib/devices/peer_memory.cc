@@ -13,6 +13,7 @@ PeerMemory::~PeerMemory() {
 }
 
 Result<PeerMemory::Block> PeerMemory::map(const PeerAllocation& allocation) {
+  is_used_ = true;
   sweep();
   const auto key = std::pair(allocation.rank, allocation.id);
   if (const auto found = mapped_.find(key); found != mapped_.end()) {
@@ -32,8 +33,10 @@ Result<PeerMemory::Block> PeerMemory::map(const PeerAllocation& allocation) {
   }
   sweep();
   Result<std::unique_ptr<DeviceBlock>> block = device_.importMemory(allocation.handle, allocation.bytes);
-  succeeds_ = succeeds_ && block.isOk();
-  if (!block.isOk()) return block.status();
+  if (!block.isOk()) {
+    succeeds_ = false;
+    return block.status();
+  }
   return mapped_.emplace(key, Mapped{allocation, block.take(), ++clock_}).first->second.block;
 }
 

@@ -2,6 +2,7 @@
 #ifndef GOSS_LIB_DEVICES_PEER_MEMORY_H_
 #define GOSS_LIB_DEVICES_PEER_MEMORY_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,9 +24,9 @@ struct PeerAllocation {
   MemoryHandle handle{};
 };
 
-/// Used under the engine's lock. To map memory takes the driver long, so it stays mapped until its owner is lost, has
-/// something else at its address, or kMaxMapped others were used since. To unmap it may wait for the device's streams,
-/// and so waits itself until `may_wait` allows that.
+/// Used by the jobs of the device's thread, because the driver may not answer for a while. To map memory takes it long,
+/// so memory stays mapped until its owner is lost, has something else at its address, or kMaxMapped others were used
+/// since. To unmap it may wait for the device's streams, and so waits itself until `may_wait` allows that.
 class PeerMemory {
  public:
   using Block = std::shared_ptr<DeviceBlock>;
@@ -39,7 +40,10 @@ class PeerMemory {
   /// The mapped memory, which stays mapped as long as somebody holds it. Errors: as Device::importMemory().
   Result<Block> map(const PeerAllocation& allocation);
   /// Whether map() has always succeeded. If processes may not map each other's memory, later calls do not try.
+  /// Thread-safe.
   [[nodiscard]] bool succeeds() const { return succeeds_; }
+  /// Whether map() was ever called. Thread-safe.
+  [[nodiscard]] bool isUsed() const { return is_used_; }
   /// The rank is lost: what it owned is no longer wanted.
   void forget(int rank);
 
@@ -58,7 +62,8 @@ class PeerMemory {
   std::map<std::pair<int, std::uint64_t>, Mapped> mapped_; ///< By owner and id.
   std::vector<Block> unwanted_;
   std::uint64_t clock_ = 0;
-  bool succeeds_ = true;
+  std::atomic<bool> succeeds_{true};
+  std::atomic<bool> is_used_{false};
 };
 
 } // namespace goss

@@ -45,6 +45,10 @@ class StreamGate {
   /// Lets the stream continue without waiting for the call, which writes no output. Called before anything is enqueued.
   void letPass() { waits_ = false; }
 
+  /// Returns when the device has all jobs that were started so far (DeviceJob). Called before anything is enqueued; may
+  /// wait for the driver.
+  void awaitJobs() { watch_->awaitEnqueued(); }
+
   /// Keeps `used`, which the stream uses too, until the stream has passed the call.
   void keep(std::shared_ptr<const void> used) { used_ = std::move(used); }
 

@@ -40,19 +40,14 @@ Result<bool> CallResiduals::open(DeviceStation& station, const KeepingCall& keep
   if (opened.value() == nullptr) return false;
   opened_ = opened.take();
   used_tensor_ = tensor;
-  const Status started = stream == nullptr ? start(station) : Status::ok();
-  return started.isOk() ? Result<bool>(true) : Result<bool>(started);
+  if (stream == nullptr) start(station);
+  return true;
 }
 
-Status CallResiduals::start(DeviceStation& station) {
-  if (here_ == nullptr) {
-    Result<std::unique_ptr<DeviceEvent>> event = station.device.event();
-    if (!event.isOk()) return event.status();
-    here_ = event.take();
-  }
-  const Status begun = opened_->enqueueStart(*station.in);
-  const Status recorded = station.in->record(*here_);
-  return begun.isOk() ? recorded : begun;
+void CallResiduals::start(DeviceStation& station) {
+  if (!opened_->hasStart()) return;
+  if (here_ == nullptr) here_ = std::make_unique<DeviceJob>(station.watch);
+  here_->start(*station.in, [opened = opened_, &station] { return opened->enqueueStart(*station.in); });
 }
 
 Status CallResiduals::bringHome(const KeepingCall& keeping) const {
@@ -71,7 +66,7 @@ void CallResiduals::close() {
 }
 
 void CallResiduals::waitForCopies() {
-  if (here_ != nullptr) waitForCopy(*here_);
+  if (here_ != nullptr) here_->withdraw();
 }
 
 } // namespace goss

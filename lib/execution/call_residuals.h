@@ -34,8 +34,10 @@ class CallResiduals {
   /// Takes the residuals of a call that begins, and whose edge codec is bound. False: the call must encode on the host.
   /// If the call runs in no stream, open() also calls start().
   Result<bool> open(DeviceStation& station, const KeepingCall& keeping) GOSS_ON_LOOP;
-  /// Enqueues the copies that fill new residuals on the device.
-  Status start(DeviceStation& station);
+  /// Starts the copies that fill new residuals on the device.
+  void start(DeviceStation& station);
+  /// The failure of start()'s copies. The work on the residuals stands behind them.
+  [[nodiscard]] Status failure() const { return here_ == nullptr ? Status::ok() : here_->isDone().status(); }
   /// Returns the residuals that open() took; null: it took none.
   [[nodiscard]] const std::shared_ptr<const DeviceResiduals>& opened() const { return opened_; }
   /// Starts to copy the residuals of the encodings that run on the host back to the host, unless a call uses them.
@@ -53,8 +55,8 @@ class CallResiduals {
 
   const RunEnvironment& environment_;
   std::shared_ptr<const DeviceResiduals> opened_;
-  std::unique_ptr<DeviceEvent> here_; ///< Recorded behind the copies of start().
-  std::uint64_t used_tensor_ = 0;     ///< The call's tensor from open() to close(); else 0.
+  std::uint64_t used_tensor_ = 0;   ///< The call's tensor from open() to close(); else 0.
+  std::unique_ptr<DeviceJob> here_; ///< The copies of start(). Behind what they use.
 };
 
 } // namespace goss

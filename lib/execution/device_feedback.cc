@@ -32,14 +32,6 @@ Status DeviceResiduals::enqueueStart(DeviceQueue& queue) const {
   return brought_.empty() ? Status::ok() : queue.copy(brought_);
 }
 
-DeviceFeedback::~DeviceFeedback() {
-  for (auto& [key, intervals] : held_) {
-    for (auto& [first, held] : intervals) {
-      if (held.returning != nullptr) waitForCopy(*held.returning->done);
-    }
-  }
-}
-
 DeviceFeedback::Intervals::const_iterator DeviceFeedback::firstTouching(const Intervals& intervals,
                                                                         std::uint64_t first) {
   auto interval = intervals.upper_bound(first);
@@ -152,22 +144,18 @@ void DeviceFeedback::close(std::uint64_t tensor) {
   if (use != uses_.end() && --use->second.calls == 0) uses_.erase(use);
 }
 
-/// Whether the elements have come to pinned memory.
 Result<bool> DeviceFeedback::advanceReturn(Held& held) {
-  if (held.returning != nullptr) return held.returning->done->isDone();
+  if (held.returning != nullptr) return held.returning->copy.isDone();
   DeviceStation& station = *held.station;
-  const std::size_t bytes = held.count * sizeof(float);
-  auto returning = std::make_unique<Return>();
-  Result<BlockPool::Lease> pinned = station.pinned.lease(bytes);
-  if (!pinned.isOk()) return pinned.status();
-  returning->pinned = pinned.take();
-  Result<std::unique_ptr<DeviceEvent>> event = station.device.event();
-  if (!event.isOk()) return event.status();
-  returning->done = event.take();
-  const CopyJob copy{returning->pinned.data(), held.data, bytes};
-  if (Status status = station.in->copy({&copy, 1}); !status.isOk()) return status;
-  if (Status status = station.in->record(*returning->done); !status.isOk()) return status;
-  held.returning = std::move(returning);
+  held.returning = std::make_unique<Return>(station);
+  held.returning->copy.start(*station.in, [&held, &station, &pinned = held.returning->pinned]() -> Status {
+    const std::size_t bytes = held.count * sizeof(float);
+    Result<BlockPool::Lease> leased = station.pinned.lease(bytes);
+    if (!leased.isOk()) return leased.status();
+    pinned = leased.take();
+    const CopyJob copy{pinned.data(), held.data, bytes};
+    return station.in->copy({&copy, 1});
+  });
   return false;
 }
 

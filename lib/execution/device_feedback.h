@@ -42,6 +42,8 @@ class DeviceResiduals {
     return {std::span(at_).subspan(fragment * steps_, steps_),
             std::span(at_).subspan(at_.size() / 2 + fragment * steps_, steps_)};
   }
+  /// Whether there are new residuals.
+  [[nodiscard]] bool hasStart() const { return !cleared_.empty(); }
   /// Enqueues the copies that fill new residuals with zeros, or with values from the host. The caller enqueues the
   /// steps afterwards.
   Status enqueueStart(DeviceQueue& queue) const;
@@ -66,7 +68,7 @@ class DeviceFeedback {
  public:
   explicit DeviceFeedback(ReferenceStore& references) : references_(references) {}
   /// Waits for the copies that use its memory.
-  ~DeviceFeedback();
+  ~DeviceFeedback() = default;
   DeviceFeedback(const DeviceFeedback&) = delete;
   DeviceFeedback& operator=(const DeviceFeedback&) = delete;
 
@@ -100,8 +102,9 @@ class DeviceFeedback {
  private:
   /// A copy to the host that is under way.
   struct Return {
+    explicit Return(DeviceStation& station) : copy(station.watch) {}
     BlockPool::Lease pinned;
-    std::unique_ptr<DeviceEvent> done;
+    DeviceJob copy; ///< Also gets `pinned`.
   };
   struct Held {
     std::uint64_t count = 0;
@@ -126,6 +129,7 @@ class DeviceFeedback {
                    std::vector<KeptRange>& missing) const;
   Status makeRoom(DeviceStation& station, std::span<const KeptRange> missing, DeviceResiduals& into);
   static Intervals::const_iterator firstTouching(const Intervals& intervals, std::uint64_t first);
+  /// Whether the elements have come to pinned memory.
   static Result<bool> advanceReturn(Held& held);
   Result<bool> bringHome(const ReferenceKey& key, Intervals& intervals, ElementRange range);
 

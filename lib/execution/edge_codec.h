@@ -93,17 +93,23 @@ class EdgeCodec {
   float factor_ = 1; ///< Factor of the finish: 1 / ranks for GOSS_AVG, else 1.
 };
 
-/// Steps of a fragment. What it is made of outlives it.
+/// Steps of a fragment. What they work on outlives it.
 class EdgeBatch final : public StageWork {
  public:
   EdgeBatch(const EdgeCodec& codec, const EdgeFragment& fragment, std::span<const std::uint32_t> steps)
-      : codec_(codec), fragment_(fragment), steps_(steps) {}
+      : codec_(codec),
+        context_(fragment.context),
+        fragment_{context_, fragment.slots, fragment.pinned, fragment.memory, fragment.kept, fragment.payload_bytes},
+        steps_(steps) {}
+  EdgeBatch(const EdgeBatch&) = delete;
+  EdgeBatch& operator=(const EdgeBatch&) = delete;
   [[nodiscard]] bool comesToHost() const override;
   Status enqueue(DeviceQueue& queue) const override { return codec_.enqueue(queue, fragment_, steps_); }
 
  private:
   const EdgeCodec& codec_;
-  const EdgeFragment& fragment_;
+  const StepContext context_;
+  const EdgeFragment fragment_;
   const std::span<const std::uint32_t> steps_;
 };
 

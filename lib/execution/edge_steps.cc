@@ -37,7 +37,13 @@ Status EdgeSteps::startReady(Passage& passage, const EdgeFragment& fragment,
   std::swap(running_, ready_);
   ready_.clear();
   if (Status status = codec_->check(fragment, running_, payload_bytes); !status.isOk()) return status;
-  return passage.work(EdgeBatch(*codec_, fragment, running_), 0);
+  work(passage, fragment, 0);
+  return Status::ok();
+}
+
+/// Lets running_ run.
+void EdgeSteps::work(Passage& passage, const EdgeFragment& fragment, std::uint32_t phase) {
+  passage.work(batch_.emplace(*codec_, fragment, running_), phase);
 }
 
 /// Starts the next phase of steps that were enqueued on the stream. The first phase has run when the fragment arrives.
@@ -57,8 +63,11 @@ Status EdgeSteps::startPhase(Passage& passage, const EdgeFragment& fragment,
   if (Status status = codec_->check(fragment, steps, payload_bytes); !status.isOk()) return status;
   running_ = steps;
   const std::uint32_t phase = phase_++;
-  if (!is_last) return passage.work(EdgeBatch(*codec_, fragment, running_), phase);
-  done = steps;
+  if (is_last) {
+    done = steps;
+  } else {
+    work(passage, fragment, phase);
+  }
   return Status::ok();
 }
 

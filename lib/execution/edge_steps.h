@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "execution/edge_codec.h"
@@ -26,6 +27,7 @@ class EdgeSteps {
                  std::size_t steps_left, std::vector<std::uint32_t>& done);
 
  private:
+  void work(Passage& passage, const EdgeFragment& fragment, std::uint32_t phase);
   Status startReady(Passage& passage, const EdgeFragment& fragment, const std::vector<std::size_t>& payload_bytes);
   Status startPhase(Passage& passage, const EdgeFragment& fragment, const std::vector<std::size_t>& payload_bytes,
                     std::size_t steps_left, std::vector<std::uint32_t>& done);
@@ -33,6 +35,7 @@ class EdgeSteps {
   const EdgeCodec* codec_ = nullptr;
   std::vector<std::uint32_t> ready_;          ///< Where steps were not enqueued before.
   std::vector<std::uint32_t> running_;        ///< Given to the passage.
+  std::optional<EdgeBatch> batch_;            ///< These.
   std::vector<std::uint32_t> ready_in_phase_; ///< By phase: how many of its steps are ready.
   std::uint32_t phase_ = 0;                   ///< The phase that is done next.
 };

@@ -344,6 +344,8 @@ void Execution::failOnLoop() {
 void Execution::advanceOnLoop() {
   if (on_board_) return advanceOnBoardOnLoop();
   Status& failure = context_->outcome.failure;
+  if (Status status = residuals_.failure(); failure.isOk() && !status.isOk())
+    failure = ofDevice(status, environment_.group, signature_);
   if (shared_ != nullptr && shared_->active()) {
     const bool might_share = shared_->mayShare();
     shared_->advance();
@@ -457,7 +459,7 @@ Status Execution::openStages() {
   context_->residuals = nullptr;
   residuals_.close();
   if (residuals_.opened() != nullptr && call_.device.ordered) { // They are brought home as soon as they are there.
-    if (Status started = residuals_.start(*station.value()); !started.isOk()) return started;
+    residuals_.start(*station.value());
   }
   bindRuns(false);
   return openStagesOf(*station.value());
@@ -487,11 +489,8 @@ Status Execution::openStagesOf(DeviceStation& station) {
       stages_.push_back(std::make_unique<GatedStage>(gate_, i, edge_.phases()));
     return Status::ok();
   }
-  while (stages_.size() < lanes_) {
-    Result<std::unique_ptr<Stage>> stage = WaitedStage::make(station);
-    if (!stage.isOk()) return stage.status();
-    stages_.push_back(stage.take());
-  }
+  while (stages_.size() < lanes_)
+    stages_.push_back(std::make_unique<WaitedStage>(station));
   for (std::uint32_t i = 0; edge_bytes_ > 0 && i < lanes_; ++i) {
     if (Status status = stages_[i]->deviceMemory(edge_bytes_).status(); !status.isOk()) return status;
   }
@@ -572,6 +571,8 @@ void Execution::joinGroupOnLoop() {
 
 void Execution::enqueueArrivals() {
   if (!isEnqueuing()) return;
+  // What a gate of this call waits for may need jobs from before, and streams may be one queue.
+  gate_->awaitJobs();
   if (Status status = gate_->enqueueArrivals(streamWork()); !status.isOk()) endEnqueuing(status);
 }
 

@@ -15,13 +15,13 @@ Result<bool> Passage::begin(Stage& stage, std::uint32_t fragment, std::size_t de
     if (!device.isOk()) return device.status();
     device_memory_ = device.value();
   }
-  if (Status status = stage.bringIn(fragment, slots_); !status.isOk()) return status;
+  stage.bringIn(fragment, slots_);
   return moved;
 }
 
 Status Passage::bringOut() {
   state_ = State::leaving;
-  if (Status status = stage_->bringOut(); !status.isOk()) return status;
+  stage_->bringOut();
   return advance();
 }
 
@@ -32,9 +32,9 @@ Status Passage::advance() {
   return done.status();
 }
 
-Status Passage::work(const StageWork& work, std::uint32_t phase) {
+void Passage::work(const StageWork& work, std::uint32_t phase) {
   working_ = true;
-  return stage_->start(work, phase);
+  stage_->start(work, phase);
 }
 
 Result<bool> Passage::endWork() {

@@ -27,7 +27,7 @@ class Passage {
   Status advance();
 
   /// As Stage::start(). Until isWorking() is false again no other steps may be given.
-  Status work(const StageWork& work, std::uint32_t phase);
+  void work(const StageWork& work, std::uint32_t phase);
   /// Whether steps run on the device. endWork() finds their end; advance() does not.
   [[nodiscard]] bool isWorking() const { return working_; }
   /// Whether these steps have ended; isWorking() is false then.

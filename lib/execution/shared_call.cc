@@ -105,11 +105,23 @@ void SharedCall::begin(std::uint64_t sequence) {
   meeting_context_.outcome = {};
   have_mapped_ = false;
   loan_ = collectiveTag(environment_.context, sequence, 0, 0);
+  if (!mightShare()) {
+    memory_.own().device.clear();
+    return meet();
+  }
+  device_ = context_.call->device.device;
+  work_ = Work::prepares;
+  job_->start([this] { return prepare(); });
+}
+
+/// The device's thread has prepared this rank's memory, or could not: it tells the others.
+void SharedCall::offer() {
   SharedOffer& offer = memory_.own();
-  if (prepare() && environment_.lending->tryLend(loan_)) {
-    device_ = context_.call->device.device;
+  const Result<bool> prepared = job_->isDone();
+  if (prepared.isOk() && environment_.lending->tryLend(loan_)) {
     offer.mapped = memory_.keepMapped();
   } else {
+    device_ = -1;
     offer.device.clear();
     scratch_ = {};
   }
@@ -122,34 +134,39 @@ void SharedCall::meet() {
   meeting_.begin(0, sequence_, nullptr);
 }
 
-/// Gets what this rank needs to share the device. False: this rank cannot share it.
-bool SharedCall::prepare() {
+/// Whether this rank shares the device if its memory allows that.
+bool SharedCall::mightShare() {
   const Call& call = *context_.call;
   if (!call.device.any() || call.device.ordered || call.staged_input) return false;
   if (!SharedRun::serves(*context_.schedule, call)) return false;
   const Result<DeviceStation*> station = environment_.devices.station(call.device.device);
   if (!station.isOk() || !station.value()->computes || !station.value()->peers.succeeds()) return false;
-  if (std::exchange(station_, station.value()) != station.value()) runs_.clear();
-  while (runs_.size() < lanes_) {
-    Result<std::unique_ptr<DeviceEvent>> event = station.value()->device.event();
-    if (!event.isOk()) return false;
-    runs_.push_back(
-        std::make_unique<SharedRun>(operation_, environment_, context_, memory_, *station.value(), event.take()));
+  if (std::exchange(station_, station.value()) != station.value()) {
+    runs_.clear();
+    job_.emplace(station.value()->watch);
   }
+  while (runs_.size() < lanes_)
+    runs_.push_back(std::make_unique<SharedRun>(operation_, environment_, context_, memory_, *station.value()));
   fragment_of_run_.resize(lanes_);
+  return true;
+}
+
+/// Gets what this rank needs to share the device. Error: this rank cannot share it.
+Status SharedCall::prepare() {
   DevicePiece scratch{nullptr, lanes_ * scratch_bytes_};
   if (scratch.bytes > 0) {
-    Result<BlockPool::Lease> leased = station.value()->memory.lease(scratch.bytes);
-    if (!leased.isOk()) return false;
+    Result<BlockPool::Lease> leased = station_->memory.lease(scratch.bytes);
+    if (!leased.isOk()) return leased.status();
     scratch_ = leased.take();
     scratch.data = scratch_.data();
   }
-  return memory_.prepare(environment_.devices, *station.value(), call, scratch);
+  return memory_.prepare(environment_.devices, *station_, *context_.call, scratch);
 }
 
 void SharedCall::advance() {
   RunOutcome& outcome = context_.outcome;
   if (!outcome.failure.isOk()) return;
+  if (work_ != Work::none) advanceWork();
   while (meeting_.active() && outcome.failure.isOk()) {
     const Status status = meeting_.advance();
     if (meeting_context_.outcome.failure.isOk()) meeting_context_.outcome.failure = status;
@@ -170,28 +187,47 @@ void SharedCall::advance() {
   }
 }
 
+/// Goes on where the device's thread has done its work.
+void SharedCall::advanceWork() {
+  const Result<bool> done = job_->isDone();
+  if (done.isOk() && !done.value()) return;
+  switch (std::exchange(work_, Work::none)) {
+    case Work::prepares:
+      return offer();
+    case Work::maps:
+      return tellMapped();
+    case Work::none:
+      break;
+  }
+}
+
 void SharedCall::decide() {
   if (device_ < 0) return;
   const bool share = memory_.isOnOneDevice();
-  if (share && !have_mapped_ && !mapAll()) return meet();
   if (!share || (have_mapped_ && !memory_.areMapped())) {
     end();
     device_ = -1;
-    return;
+  } else if (environment_.lending->isInProcess() || memory_.areMapped()) {
+    (void)memory_.map(*station_); // This rank has it.
+    this->share();
+  } else {
+    work_ = Work::maps;
+    job_->start([this] { return memory_.map(*station_); });
   }
+}
+
+void SharedCall::share() {
   fragments_left_ = fragments_;
   for (std::uint32_t i = 0; i < lanes_; ++i)
     beginRun(i, i);
 }
 
-/// All ranks offer memory of one device: this one maps it. False: the ranks must meet again to know that all could.
-bool SharedCall::mapAll() {
-  const bool all_have = environment_.lending->isInProcess() || memory_.areMapped();
-  const bool has = memory_.map(*station_);
-  if (all_have) return true; // And this rank kept it since.
+/// This rank has mapped the others' memory, or could not: the ranks meet again to know whether all could.
+void SharedCall::tellMapped() {
   have_mapped_ = true;
-  memory_.own().mapped = has ? memory_.hash() : 0;
-  return false;
+  const Result<bool> mapped = job_->isDone();
+  memory_.own().mapped = mapped.isOk() ? memory_.hash() : 0;
+  meet();
 }
 
 void SharedCall::beginRun(std::uint32_t lane, std::uint32_t fragment) {
@@ -206,17 +242,24 @@ void SharedCall::end() {
   (void)environment_.lending->tryTakeBack(loan_);
 }
 
-bool SharedCall::active() const { return meeting_.active() || fragments_left_ > 0; }
+bool SharedCall::active() const { return work_ != Work::none || meeting_.active() || fragments_left_ > 0; }
 
 bool SharedCall::isUnderWay() const {
+  if (work_ != Work::none) return true;
   return std::any_of(runs_.begin(), runs_.end(), [](const auto& run) { return run->isUnderWay(); });
 }
 
 bool SharedCall::hasCome() const {
+  if (work_ != Work::none) {
+    const Result<bool> done = job_->isDone();
+    return !done.isOk() || done.value();
+  }
   return std::any_of(runs_.begin(), runs_.end(), [](const auto& run) { return run->hasCome(); });
 }
 
 void SharedCall::withdraw() {
+  if (job_) job_->withdraw();
+  work_ = Work::none;
   meeting_.withdraw();
   for (const auto& run : runs_)
     run->withdraw(); // First, or two ranks would wait for each other.

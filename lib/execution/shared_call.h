@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "call/call.h"
@@ -53,10 +54,14 @@ class SharedCall {
 
  private:
   [[nodiscard]] RunContext meetingContext() const;
-  [[nodiscard]] bool prepare() GOSS_ON_LOOP;
+  [[nodiscard]] bool mightShare() GOSS_ON_LOOP;
+  [[nodiscard]] Status prepare();
+  void offer() GOSS_ON_LOOP;
   void meet() GOSS_ON_LOOP;
   void decide() GOSS_ON_LOOP;
-  [[nodiscard]] bool mapAll() GOSS_ON_LOOP;
+  void share() GOSS_ON_LOOP;
+  void tellMapped() GOSS_ON_LOOP;
+  void advanceWork() GOSS_ON_LOOP;
   void beginRun(std::uint32_t lane, std::uint32_t fragment) GOSS_ON_LOOP;
   void end();
 
@@ -72,6 +77,9 @@ class SharedCall {
   Run meeting_;
   std::array<std::byte, SharedOffer::kBytes> told_{};
   bool have_mapped_ = false; ///< The ranks tell each other for the second time.
+  /// What the device's thread does: it calls the driver, which the loop must not do.
+  enum class Work : std::uint8_t { none, prepares, maps };
+  Work work_ = Work::none;
 
   bool meets_ = false; ///< isFor() the bound call.
   std::uint32_t fragments_ = 0;
@@ -86,6 +94,7 @@ class SharedCall {
   std::vector<std::unique_ptr<SharedRun>> runs_;
   std::vector<std::uint32_t> fragment_of_run_;
   std::uint32_t fragments_left_ = 0;
+  std::optional<DeviceJob> job_; ///< Of work_, on station_. Behind what it uses.
 };
 
 } // namespace goss

@@ -56,7 +56,7 @@ SharedMemory::SharedMemory(const Group& group, bool in_process)
       told_(static_cast<std::size_t>(group.size()) * SharedOffer::kBytes),
       places_(static_cast<std::size_t>(group.size())) {}
 
-bool SharedMemory::prepare(Devices& devices, DeviceStation& station, const Call& call, DevicePiece scratch) {
+Status SharedMemory::prepare(Devices& devices, DeviceStation& station, const Call& call, DevicePiece scratch) {
   const DevicePiece wanted[SharedOffer::kSpaces] = {
       {static_cast<std::byte*>(const_cast<void*>(call.device.input ? call.input : nullptr)), 0}, // Only read.
       {static_cast<std::byte*>(call.device.output ? call.output : nullptr), 0},
@@ -72,8 +72,9 @@ bool SharedMemory::prepare(Devices& devices, DeviceStation& station, const Call&
       continue;
     }
     const Result<MemoryInfo> info = devices.classify(wanted[i].data);
-    if (!info.isOk() || info.value().kind != MemoryKind::device || info.value().device != station.device.ordinal())
-      return false;
+    if (!info.isOk()) return info.status();
+    if (info.value().kind != MemoryKind::device || info.value().device != station.device.ordinal())
+      return Status::error(GOSS_ERR_UNSUPPORTED, "a buffer lies elsewhere");
     const bool is_known = lent.bytes > 0 && lent.id == info.value().allocation;
     lent.id = info.value().allocation;
     lent.base = reinterpret_cast<std::uintptr_t>(info.value().base);
@@ -82,12 +83,12 @@ bool SharedMemory::prepare(Devices& devices, DeviceStation& station, const Call&
     const Result<MemoryHandle> handle = station.device.exportMemory(info.value().base);
     if (!handle.isOk()) {
       lent = {};
-      return false;
+      return handle.status();
     }
     lent.handle = handle.value();
   }
   own_.device = station.device.identity();
-  return true;
+  return Status::ok();
 }
 
 SharedOffer SharedMemory::offerOf(int rank) const {
@@ -116,8 +117,8 @@ bool SharedMemory::areMapped() const {
   return true;
 }
 
-bool SharedMemory::map(DeviceStation& station) {
-  if (!blocks_.empty() && mapped_hash_ == hash()) return true;
+Status SharedMemory::map(DeviceStation& station) {
+  if (!blocks_.empty() && mapped_hash_ == hash()) return Status::ok();
   release();
   mapped_.clear();
   mapped_hash_ = 0;
@@ -131,14 +132,14 @@ bool SharedMemory::map(DeviceStation& station) {
       if (in_process_ || rank == group_.rank() || one.bytes == 0) continue;
       one.rank = group_.worldRank(rank);
       Result<PeerMemory::Block> block = station.peers.map(one);
-      if (!block.isOk()) return false;
+      if (!block.isOk()) return block.status();
       place.data = block.value()->data();
       mapped_.push_back(block.value());
       blocks_.push_back(block.take());
     }
   }
   mapped_hash_ = hash();
-  return true;
+  return Status::ok();
 }
 
 std::uint64_t SharedMemory::keepMapped() {

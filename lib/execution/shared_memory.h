@@ -52,9 +52,9 @@ class SharedMemory {
   /// `in_process`: the ranks are threads of one process.
   SharedMemory(const Group& group, bool in_process);
 
-  /// Finds out where the buffers of `call` lie, and `scratch` bytes of scratch memory; for this rank's offer. False:
-  /// other processes cannot map one of them.
-  bool prepare(Devices& devices, DeviceStation& station, const Call& call, DevicePiece scratch);
+  /// Finds out where the buffers of `call` lie, and `scratch` bytes of scratch memory; for this rank's offer. Error:
+  /// other processes cannot map one of them. Calls the driver.
+  Status prepare(Devices& devices, DeviceStation& station, const Call& call, DevicePiece scratch);
   /// What this rank tells; empty as long as it has not prepared anything.
   [[nodiscard]] SharedOffer& own() { return own_; }
   /// The room into which all ranks' offers are gathered, in order.
@@ -66,8 +66,8 @@ class SharedMemory {
   [[nodiscard]] std::uint64_t hash() const;
   /// Whether all ranks say that they have mapped these offers.
   [[nodiscard]] bool areMapped() const;
-  /// Maps all other ranks' allocations, unless they are mapped. False: one of them cannot be.
-  bool map(DeviceStation& station);
+  /// Maps all other ranks' allocations. Error: one of them cannot be mapped. Calls the driver unless they are mapped.
+  Status map(DeviceStation& station);
   /// Keeps the memory of the last map() mapped until release(). Returns its hash(); 0: a part was unmapped.
   std::uint64_t keepMapped();
   /// Allows PeerMemory to unmap it.

@@ -67,15 +67,15 @@ struct SharedRun::Message {
 };
 
 SharedRun::SharedRun(Operation& operation, const RunEnvironment& environment, const RunContext& context,
-                     const SharedMemory& memory, DeviceStation& station, std::unique_ptr<DeviceEvent> event)
+                     const SharedMemory& memory, DeviceStation& station)
     : operation_(operation),
       environment_(environment),
       context_(context),
       memory_(memory),
       station_(station),
-      event_(std::move(event)),
       messages_(context.schedule->steps.size()),
-      missing_(context.schedule->steps.size()) {
+      missing_(context.schedule->steps.size()),
+      job_(station.watch) {
   for (std::uint32_t i = 0; i < messages_.size(); ++i) {
     const Step& step = stepAt(i);
     if (step.peer < 0) continue;
@@ -125,13 +125,12 @@ Status SharedRun::advance() {
     if (steps_left_ == 0) {
       active_ = false;
     } else if (!batch_.empty()) {
-      const Result<bool> done = event_->isDone();
+      const Result<bool> done = job_.isDone();
       if (!done.isOk()) return ofDevice(done.status(), environment_.group, *context_.signature);
       if (!done.value()) break;
       endBatch();
     } else if (!jobs_.empty()) {
-      if (Status status = startBatch(); !status.isOk())
-        return ofDevice(status, environment_.group, *context_.signature);
+      startBatch();
     } else {
       break;
     }
@@ -141,7 +140,7 @@ Status SharedRun::advance() {
 
 bool SharedRun::hasCome() const {
   if (!isUnderWay()) return false;
-  const Result<bool> done = event_->isDone();
+  const Result<bool> done = job_.isDone();
   return !done.isOk() || done.value();
 }
 
@@ -153,7 +152,7 @@ void SharedRun::withdraw() {
     if (std::exchange(message->out.posted, false)) transport->cancel(message->out);
     if (std::exchange(message->in.posted, false)) transport->cancel(message->in);
   }
-  if (!batch_.empty()) waitForCopy(*event_);
+  job_.withdraw();
   for (const std::uint32_t index : std::exchange(batch_, {}))
     (void)tryGiveBack(index);
 }
@@ -279,19 +278,20 @@ void SharedRun::stepDone(std::uint32_t index) {
 
 // ---- On the device -------------------------------------------------------------------------------------------------
 
-Status SharedRun::startBatch() {
+void SharedRun::startBatch() {
   batch_.clear();
   for (const std::uint32_t index : std::exchange(jobs_, {})) {
     const Message* message = messages_[index].get();
     if (message != nullptr && !environment_.lending->tryBorrow(message->in.peer, loan_)) continue;
     batch_.push_back(index);
   }
-  Status status;
-  for (std::size_t i = 0; i < batch_.size() && status.isOk(); ++i)
-    status = enqueue(*station_.in, batch_[i]);
-  // Records the event even if only a part was enqueued, because withdraw() waits for that part.
-  const Status recorded = batch_.empty() ? Status::ok() : station_.in->record(*event_);
-  return status.isOk() ? recorded : status;
+  if (!batch_.empty()) job_.start(*station_.in, [this] { return enqueueBatch(); });
+}
+
+Status SharedRun::enqueueBatch() {
+  for (const std::uint32_t index : batch_)
+    if (Status status = enqueue(*station_.in, index); !status.isOk()) return status;
+  return Status::ok();
 }
 
 void SharedRun::endBatch() {

@@ -30,7 +30,7 @@ class SharedRun {
  public:
   /// A part of `operation`, which is advanced when a step is done. The arguments outlive the run.
   SharedRun(Operation& operation, const RunEnvironment& environment, const RunContext& context,
-            const SharedMemory& memory, DeviceStation& station, std::unique_ptr<DeviceEvent> event);
+            const SharedMemory& memory, DeviceStation& station);
   ~SharedRun();
   SharedRun(const SharedRun&) = delete;
   SharedRun& operator=(const SharedRun&) = delete;
@@ -70,7 +70,8 @@ class SharedRun {
   void settle(std::uint32_t index);
   void stepDone(std::uint32_t index);
   Status readPieces(std::uint32_t index);
-  Status startBatch() GOSS_ON_LOOP;
+  void startBatch() GOSS_ON_LOOP;
+  Status enqueueBatch();
   void endBatch() GOSS_ON_LOOP;
   bool tryGiveBack(std::uint32_t index) GOSS_ON_LOOP;
   Status enqueue(DeviceQueue& queue, std::uint32_t index);
@@ -82,7 +83,6 @@ class SharedRun {
   const RunContext& context_;
   const SharedMemory& memory_;
   DeviceStation& station_;
-  const std::unique_ptr<DeviceEvent> event_; ///< Behind the batch.
   std::uint32_t fragment_ = 0;
   std::uint64_t sequence_ = 0;
   Tag loan_ = 0;
@@ -94,10 +94,11 @@ class SharedRun {
   std::size_t ready_head_ = 0;
   std::vector<std::uint32_t> jobs_;  ///< Steps for the device.
   std::vector<std::uint32_t> batch_; ///< Steps on it. Those that receive have borrowed the loan.
-  std::vector<CopyJob> copies_;      ///< Scratch of enqueue().
+  std::vector<CopyJob> copies_;      ///< Scratch of enqueue(), which the device's thread calls.
   std::size_t steps_left_ = 0;
   bool active_ = false;
   Status failure_; ///< Failure of a message.
+  DeviceJob job_;  ///< The batch.
 };
 
 } // namespace goss

@@ -23,15 +23,6 @@ Result<std::byte*> atLeast(BlockPool& pool, BlockPool::Lease& memory, std::size_
   return memory.data();
 }
 
-/// Enqueues work, and records `event` behind it even if only a part of the work was enqueued, because withdraw() waits
-/// for that part.
-template <typename Enqueue>
-Status enqueueAndRecord(DeviceQueue& queue, DeviceEvent& event, Enqueue enqueue) {
-  const Status enqueued = enqueue();
-  const Status recorded = queue.record(event);
-  return enqueued.isOk() ? recorded : enqueued;
-}
-
 } // namespace
 
 void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call,
@@ -196,16 +187,6 @@ Status ofDevice(const Status& status, const Group& group, const Signature& signa
                        ErrorScope::communicator, group.worldRank(group.rank()));
 }
 
-Result<std::unique_ptr<Stage>> WaitedStage::make(DeviceStation& station) {
-  std::unique_ptr<WaitedStage> stage(new WaitedStage(station));
-  for (std::unique_ptr<DeviceEvent>* event : {&stage->arrived_, &stage->worked_, &stage->left_}) {
-    Result<std::unique_ptr<DeviceEvent>> made = station.device.event();
-    if (!made.isOk()) return made.status();
-    *event = made.take();
-  }
-  return std::unique_ptr<Stage>(std::move(stage));
-}
-
 Result<std::byte*> WaitedStage::memory(std::size_t bytes) { return atLeast(station_.pinned, memory_, bytes); }
 
 Result<std::byte*> WaitedStage::deviceMemory(std::size_t bytes) {
@@ -214,26 +195,24 @@ Result<std::byte*> WaitedStage::deviceMemory(std::size_t bytes) {
 
 /// Work that encodes runs on the queue of copies to the host, work that only decodes on the queue of copies to the
 /// device, so that the two directions do not wait for each other.
-Status WaitedStage::start(const StageWork& work, std::uint32_t) {
+void WaitedStage::start(const StageWork& work, std::uint32_t) {
   DeviceQueue& queue = work.comesToHost() ? *station_.in : *station_.out;
-  return enqueueAndRecord(queue, *worked_, [&] { return work.enqueue(queue); });
+  worked_.start(queue, [&work, &queue] { return work.enqueue(queue); });
 }
 
-Status WaitedStage::bringIn(std::uint32_t, const StagedSlots& slots) {
+void WaitedStage::bringIn(std::uint32_t, const StagedSlots& slots) {
   slots.copies(memory_.data(), copies_);
-  if (copies_.in.empty()) return Status::ok();
-  return enqueueAndRecord(*station_.in, *arrived_, [this] { return station_.in->copy(copies_.in); });
+  if (!copies_.in.empty()) arrived_.start(*station_.in, [this] { return station_.in->copy(copies_.in); });
 }
 
-Status WaitedStage::bringOut() {
-  if (copies_.out.empty()) return Status::ok();
-  return enqueueAndRecord(*station_.out, *left_, [this] { return station_.out->copy(copies_.out); });
+void WaitedStage::bringOut() {
+  if (!copies_.out.empty()) left_.start(*station_.out, [this] { return station_.out->copy(copies_.out); });
 }
 
 void WaitedStage::withdraw() {
-  waitForCopy(*arrived_);
-  waitForCopy(*worked_);
-  waitForCopy(*left_);
+  arrived_.withdraw();
+  worked_.withdraw();
+  left_.withdraw();
 }
 
 Result<bool> GatedStage::hasDone(std::uint32_t phase) {

@@ -76,7 +76,7 @@ class StagedSlots {
   std::size_t bytes_ = 0;
 };
 
-/// Work of the device between a fragment's arrival and its leaving.
+/// Work of the device between a fragment's arrival and its leaving. A thread of the device's enqueues it.
 class StageWork {
  public:
   virtual ~StageWork() = default;
@@ -99,13 +99,14 @@ class Stage {
   /// Whether the steps on the device were enqueued before: then each phase is done as a whole, the first one when the
   /// fragment has arrived, and the last one when it has left.
   [[nodiscard]] virtual bool isEnqueued() const = 0;
-  /// Lets steps run: `work`, or those of the phase `phase`, which is neither the first nor the last.
-  virtual Status start(const StageWork& work, std::uint32_t phase) = 0;
+  /// Lets steps run: `work`, which must live until they have, or those of the phase `phase`, which is neither the first
+  /// nor the last.
+  virtual void start(const StageWork& work, std::uint32_t phase) = 0;
   /// Whether they have run.
   virtual Result<bool> hasWorked() = 0;
-  virtual Status bringIn(std::uint32_t fragment, const StagedSlots& slots) = 0;
+  virtual void bringIn(std::uint32_t fragment, const StagedSlots& slots) = 0;
   virtual Result<bool> hasArrived() = 0;
-  virtual Status bringOut() = 0;
+  virtual void bringOut() = 0;
   /// Whether the memory may be used for another fragment.
   virtual Result<bool> hasLeft() = 0;
   /// The call has completed: its memory may serve others.
@@ -117,17 +118,18 @@ class Stage {
 /// The caller's data is ready: copies are enqueued on the library's own queues, when their turn has come.
 class WaitedStage final : public Stage {
  public:
-  static Result<std::unique_ptr<Stage>> make(DeviceStation& station);
+  explicit WaitedStage(DeviceStation& station)
+      : station_(station), arrived_(station.watch), worked_(station.watch), left_(station.watch) {}
 
   Result<std::byte*> memory(std::size_t bytes) override;
   Result<std::byte*> deviceMemory(std::size_t bytes) override;
   [[nodiscard]] bool isEnqueued() const override { return false; }
-  Status start(const StageWork& work, std::uint32_t phase) override;
-  Result<bool> hasWorked() override { return worked_->isDone(); }
-  Status bringIn(std::uint32_t fragment, const StagedSlots& slots) override;
-  Result<bool> hasArrived() override { return arrived_->isDone(); }
-  Status bringOut() override;
-  Result<bool> hasLeft() override { return left_->isDone(); }
+  void start(const StageWork& work, std::uint32_t phase) override;
+  Result<bool> hasWorked() override { return worked_.isDone(); }
+  void bringIn(std::uint32_t fragment, const StagedSlots& slots) override;
+  Result<bool> hasArrived() override { return arrived_.isDone(); }
+  void bringOut() override;
+  Result<bool> hasLeft() override { return left_.isDone(); }
   void release() override {
     memory_ = {};
     device_memory_ = {};
@@ -135,15 +137,13 @@ class WaitedStage final : public Stage {
   void withdraw() override;
 
  private:
-  explicit WaitedStage(DeviceStation& station) : station_(station) {}
-
   DeviceStation& station_;
-  std::unique_ptr<DeviceEvent> arrived_;
-  std::unique_ptr<DeviceEvent> worked_;
-  std::unique_ptr<DeviceEvent> left_;
   BlockPool::Lease memory_;
   BlockPool::Lease device_memory_;
   FragmentCopies copies_;
+  DeviceJob arrived_;
+  DeviceJob worked_;
+  DeviceJob left_;
 };
 
 /// What the device does was enqueued on the caller's stream at the call.
@@ -156,21 +156,14 @@ class GatedStage final : public Stage {
   Result<std::byte*> memory(std::size_t) override { return gate_->slot(slot_); }
   Result<std::byte*> deviceMemory(std::size_t) override { return gate_->memory(slot_); }
   [[nodiscard]] bool isEnqueued() const override { return true; }
-  Status start(const StageWork&, std::uint32_t phase) override {
+  void start(const StageWork&, std::uint32_t phase) override {
     gate_->open(fragment_, phase);
     phase_ = phase;
-    return Status::ok();
   }
   Result<bool> hasWorked() override { return hasDone(phase_); }
-  Status bringIn(std::uint32_t fragment, const StagedSlots&) override {
-    fragment_ = fragment;
-    return Status::ok();
-  }
+  void bringIn(std::uint32_t fragment, const StagedSlots&) override { fragment_ = fragment; }
   Result<bool> hasArrived() override { return hasDone(0); }
-  Status bringOut() override {
-    gate_->open(fragment_, last_phase_);
-    return Status::ok();
-  }
+  void bringOut() override { gate_->open(fragment_, last_phase_); }
   Result<bool> hasLeft() override { return true; } // The next fragment arrives behind it.
   void release() override {}
   void withdraw() override {}

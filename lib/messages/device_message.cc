@@ -29,9 +29,8 @@ Status DeviceMessage::open() {
     Result<BlockPool::Lease> memory = station_->pinned.lease(bytes_);
     if (!memory.isOk()) return memory.status();
     memory_ = memory.take();
-    Result<std::unique_ptr<DeviceEvent>> event = station_->device.event();
-    if (event.isOk()) copied_ = event.take();
-    return event.status();
+    if (!copied_) copied_.emplace(station_->watch);
+    return Status::ok();
   }
   auto gate = StreamGate::make(*station_, device_.stream, {.slot_bytes = bytes_});
   if (!gate.isOk()) return gate.status();
@@ -54,11 +53,7 @@ void DeviceMessage::startOnLoop() {
     } else {
       context_.arriving.push_back(this);
     }
-    if (call_.sends && gate_ == nullptr && bytes_ > 0) {
-      const CopyJob job{memory_.data(), call_.buffer, bytes_};
-      status = station_->in->copy({&job, 1});
-      if (status.isOk()) status = station_->in->record(*copied_);
-    }
+    if (call_.sends && gate_ == nullptr && bytes_ > 0) copy(*station_->in, {memory_.data(), call_.buffer, bytes_});
   }
   if (!status.isOk()) return context_.operations.failAloneOnLoop(*this, status);
   advanceOnLoop();
@@ -134,10 +129,13 @@ Status DeviceMessage::bringOut(std::size_t bytes) {
     gate_->open(0, 1);
     return Status::ok();
   }
-  if (bytes == 0) return Status::ok();
-  const CopyJob job{call_.buffer, memory_.data(), bytes};
-  if (Status status = station_->out->copy({&job, 1}); !status.isOk()) return status;
-  return station_->out->record(*copied_);
+  if (bytes > 0) copy(*station_->out, {call_.buffer, memory_.data(), bytes});
+  return Status::ok();
+}
+
+void DeviceMessage::copy(DeviceQueue& queue, const CopyJob& job) {
+  job_ = job;
+  copied_->start(queue, [this, &queue] { return queue.copy({&job_, 1}); });
 }
 
 void DeviceMessage::withdrawOnLoop() {
@@ -147,7 +145,7 @@ void DeviceMessage::withdrawOnLoop() {
     context_.operations.completeOnLoop(inner_, Status::error(GOSS_ERR_ABORTED, "its operation has ended"));
   }
   if (gate_ != nullptr) return context_.devices.holdOnLoop(gate_, context_.context);
-  if (copied_ != nullptr) waitForCopy(*copied_);
+  if (copied_) copied_->withdraw();
 }
 
 void DeviceMessage::close() {
@@ -180,6 +178,7 @@ void DeviceMessage::endEnqueuing(const Status& status) {
 
 void DeviceMessage::enqueueArrivals() {
   if (!isEnqueuing()) return;
+  gate_->awaitJobs();
   if (Status status = gate_->enqueueArrivals(work()); !status.isOk()) endEnqueuing(status);
 }
 

@@ -3,6 +3,7 @@
 #define GOSS_LIB_MESSAGES_DEVICE_MESSAGE_H_
 
 #include <memory>
+#include <optional>
 
 #include "devices/devices.h"
 #include "devices/stream_ordered.h"
@@ -56,6 +57,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   Status stepMoving() GOSS_ON_LOOP;
   [[nodiscard]] bool mustWaitForEarlier() const GOSS_ON_LOOP;
   Status bringOut(std::size_t bytes);
+  void copy(DeviceQueue& queue, const CopyJob& job);
   [[nodiscard]] Result<bool> isDeviceDone();
   [[nodiscard]] StreamGate::Work work() const;
   void endEnqueuing(const Status& status);
@@ -69,9 +71,10 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   Progress progress_ = Progress::arriving;
   bool done_ = false;
   DeviceStation* station_ = nullptr;
-  BlockPool::Lease memory_;             ///< Without a stream.
-  std::unique_ptr<DeviceEvent> copied_; ///< Without a stream.
-  std::shared_ptr<StreamGate> gate_;    ///< With a stream, while active.
+  BlockPool::Lease memory_; ///< Without a stream.
+  CopyJob job_;
+  std::optional<DeviceJob> copied_;  ///< Of job_, without a stream.
+  std::shared_ptr<StreamGate> gate_; ///< With a stream, while active.
 };
 
 } // namespace goss

@@ -489,7 +489,7 @@ bool World::afterProgressOnLoop() {
       const bool fails = loss.how == PeerLoss::ended || loss.how == PeerLoss::silent;
       if (rank >= 0) communicator.events->handlePeerLost(rank, loss.status, !fails);
     }
-    devices_->forgetOnLoop(loss.peer); // Last: failed calls no longer hold the rank's memory, and unmapping may block.
+    devices_->forgetOnLoop(loss.peer); // Last: failed calls no longer hold the rank's memory.
     did = true;
   }
   return did;

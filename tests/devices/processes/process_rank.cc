@@ -208,6 +208,55 @@ TEST_F(ProcessRank, MemoryIsFreedWhileAStreamWaitsForRanksThatComeLater) {
   }
 }
 
+/// A call without a stream.
+enum class Waited { small, staged, shared, compressed, sent };
+
+/// While a rank frees memory its driver answers no other thread until the stream has passed its gate. What the engine
+/// asks the driver for calls without a stream meanwhile does not keep it from opening that gate.
+TEST_F(ProcessRank, MemoryIsFreedWhileCallsWithoutAStreamAreUnderWay) {
+  constexpr std::size_t kSmall = 100;
+  constexpr std::size_t kStaged = 50000;
+  auto* memory = reinterpret_cast<float*>(device_.memory(kLongBytes));
+  auto own = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+  auto* in_stream = reinterpret_cast<float*>(own->data());
+  const std::vector<float> values = roughValues(rank_);
+  const std::vector<float> sums = sumsOnHost(values);
+  for (const Waited kind : {Waited::small, Waited::staged, Waited::shared, Waited::compressed, Waited::sent}) {
+    goss_options how = GOSS_OPTIONS_INIT;
+    if (kind == Waited::compressed) how.codec = "int8";
+    const std::size_t count = kind == Waited::small ? kSmall : kind == Waited::shared ? kLong : kStaged;
+    const auto start = [&](goss_request_t& request) {
+      if (kind != Waited::sent)
+        return goss_all_reduce(comm_, memory, memory, count, GOSS_FLOAT32, GOSS_SUM, &how, &request);
+      return rank_ == 0 ? goss_recv(comm_, memory, count, GOSS_FLOAT32, 1, 7, &how, &request)
+                        : goss_send(comm_, memory, count, GOSS_FLOAT32, 0, 7, &how, &request);
+    };
+    // The second time memory pools have all that the calls take.
+    for (int i = 0; i < 2; ++i) {
+      auto freed = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+      write(in_stream, values);
+      write(memory, values);
+      barrier();
+      if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      goss_request_t request = nullptr;
+      ASSERT_OK(start(request));
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      goss_options ordered = GOSS_OPTIONS_INIT;
+      ordered.stream = device_.stream();
+      ASSERT_OK(goss_all_reduce(comm_, in_stream, in_stream, kStaged, GOSS_FLOAT32, GOSS_SUM, &ordered, nullptr));
+      if (rank_ == 0) freed.reset();
+      ASSERT_OK(goss_wait(&request, nullptr));
+      ASSERT_TRUE(device_.synchronize());
+      const std::vector<float> found = read(memory);
+      if (kind != Waited::compressed && kind != Waited::sent) {
+        EXPECT_TRUE(std::equal(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(count), found.begin()));
+      }
+      const std::vector<float> summed = read(in_stream);
+      EXPECT_TRUE(std::equal(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(kStaged), summed.begin()));
+    }
+  }
+}
+
 /// Where processes may not map each other's memory the ranks try it once.
 TEST_F(ProcessRank, NobodyTriesAgainWhatIsNotPermitted) {
   const std::vector<float> values = roughValues(rank_);

@@ -114,6 +114,11 @@ TEST(ProcessesFreeMemory, WhileAStreamWaits) {
       .expectSuccess();
 }
 
+TEST(ProcessesFreeMemory, WhileCallsWithoutAStreamAreUnderWay) {
+  Processes("MemoryIsFreedWhileCallsWithoutAStreamAreUnderWay", 2, {"CUDA_STANDIN_LOCK=1", "GOSS_TIMEOUT_MS=20000"})
+      .expectSuccess();
+}
+
 TEST(ProcessesMapMemory, AUseAfterItsOwnerFreedItIsFound) {
   Processes("AUseOfMemoryThatItsOwnerFreedIsFound", 2).expectSuccess();
 }
