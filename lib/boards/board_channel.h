@@ -100,6 +100,10 @@ class BoardChannel {
   /// Queues the operation. Returns whether its turn is now; otherwise the leave() that ends the previous turn returns
   /// it.
   bool enter(Operation& operation) GOSS_ON_LOOP;
+  /// Whether it is the turn of an operation.
+  [[nodiscard]] bool hasTurn(const Operation& operation) const GOSS_ON_LOOP {
+    return !queue_.empty() && queue_.front() == &operation;
+  }
   /// Ends the operation's turn. Returns the next operation, or null.
   Operation* leave(Operation& operation) GOSS_ON_LOOP;
 

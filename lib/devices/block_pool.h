@@ -46,6 +46,8 @@ class BlockPool {
   /// At least `bytes` bytes, aligned to 256. Allocates only where no idle block is large enough. Errors: as
   /// Device::allocate().
   Result<Lease> lease(std::size_t bytes);
+  /// As lease(), but of the idle blocks alone; none: a lease of no bytes. Asks the driver nothing.
+  Lease leaseIdle(std::size_t bytes);
 
  private:
   void giveBack(std::unique_ptr<DeviceBlock> block);

@@ -95,13 +95,14 @@ void DeviceWatch::giveBack(std::shared_ptr<DeviceTask> task) {
   idle_.push_back(std::move(task));
 }
 
-void DeviceWatch::run(std::function<void()> work) {
-  auto task = std::make_shared<DeviceTask>();
-  task->work = [does = std::move(work)] {
-    does();
+void DeviceWatch::run(const std::function<void()>& work) {
+  const auto task = std::make_shared<DeviceTask>();
+  task->work = [work] {
+    work();
     return Status::ok();
   };
-  enqueue(std::move(task));
+  enqueue(task);
+  if (task->state.load(std::memory_order_acquire) == DeviceTask::State::failed) work();
 }
 
 void DeviceWatch::enqueue(std::shared_ptr<DeviceTask> task) {

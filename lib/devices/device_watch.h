@@ -39,8 +39,8 @@ class DeviceWatch {
   /// For DeviceJob: an idle task, and the way back.
   std::shared_ptr<DeviceTask> takeTask();
   void giveBack(std::shared_ptr<DeviceTask> task);
-  /// The thread calls `work`, which may wait for the driver.
-  void run(std::function<void()> work);
+  /// The thread calls `work`, which may wait for the driver; without a thread the caller does.
+  void run(const std::function<void()>& work);
   /// Lets the thread do the task's work.
   void enqueue(std::shared_ptr<DeviceTask> task);
   /// Takes a task back that the thread has not begun. False: it has.

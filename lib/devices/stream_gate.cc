@@ -12,11 +12,26 @@ namespace {
 /// How long tryGiveUp() waits for the stream to come to another gate.
 constexpr std::chrono::milliseconds kPatience(1);
 
+std::size_t flagBytes(const StreamGate::Shape& shape) {
+  return (std::size_t{2} * shape.slots + 1) * sizeof(std::uint32_t);
+}
+
 std::uint32_t load(Flag flag) { return std::atomic_ref(*flag).load(std::memory_order_acquire); }
 
 } // namespace
 
-Result<std::shared_ptr<StreamGate>> StreamGate::make(DeviceStation& station, void* stream, const Shape& shape) {
+void StreamGate::want(DeviceStation& station, const Shape& shape, BlockReserve& reserve) {
+  reserve.want(station.pinned, flagBytes(shape));
+  wantSlots(station, shape, reserve);
+}
+
+void StreamGate::wantSlots(DeviceStation& station, const Shape& shape, BlockReserve& reserve) {
+  reserve.want(station.pinned, shape.slot_bytes, shape.slots);
+  if (shape.memory_bytes > 0) reserve.want(station.memory, shape.memory_bytes, shape.slots);
+}
+
+Result<std::shared_ptr<StreamGate>> StreamGate::make(DeviceStation& station, void* stream, const Shape& shape,
+                                                     BlockReserve& reserve) {
   std::shared_ptr<StreamGate> gate(new StreamGate);
   gate->queue_ = station.device.wrap(stream);
   gate->token_ = station.gates;
@@ -24,18 +39,18 @@ Result<std::shared_ptr<StreamGate>> StreamGate::make(DeviceStation& station, voi
   if (Status status = station.watch.begin(); !status.isOk()) return status;
   gate->fragments_ = shape.fragments;
   gate->gates_ = shape.gates;
-  const std::size_t flag_bytes = (std::size_t{2} * shape.slots + 1) * sizeof(std::uint32_t);
-  Result<BlockPool::Lease> flags = station.pinned.lease(flag_bytes);
+  const std::size_t flag_bytes = flagBytes(shape);
+  Result<BlockPool::Lease> flags = reserve.lease(station.pinned, flag_bytes);
   if (!flags.isOk()) return flags.status();
   gate->flags_ = flags.take();
   std::memset(gate->flags_.data(), 0, flag_bytes);
   for (std::uint32_t i = 0; i < shape.slots; ++i) {
-    Result<BlockPool::Lease> slot = station.pinned.lease(shape.slot_bytes);
+    Result<BlockPool::Lease> slot = reserve.lease(station.pinned, shape.slot_bytes);
     if (!slot.isOk()) return slot.status();
     gate->slots_.push_back(slot.take());
     gate->memory_.emplace_back();
     if (shape.memory_bytes == 0) continue;
-    Result<BlockPool::Lease> memory = station.memory.lease(shape.memory_bytes);
+    Result<BlockPool::Lease> memory = reserve.lease(station.memory, shape.memory_bytes);
     if (!memory.isOk()) return memory.status();
     gate->memory_.back() = memory.take();
   }

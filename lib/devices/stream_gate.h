@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "devices/block_reserve.h"
 #include "devices/device_station.h"
 #include "gossamer/device.h"
 
@@ -33,8 +34,12 @@ class StreamGate {
     std::size_t slot_bytes = 0;
     std::size_t memory_bytes = 0; ///< Device memory for each slot.
   };
-  /// For a call on `stream`, which is the caller's; Devices::prepare() has accepted it.
-  static Result<std::shared_ptr<StreamGate>> make(DeviceStation& station, void* stream, const Shape& shape);
+  /// Wants memory for the slots, and with want() for a whole gate.
+  static void wantSlots(DeviceStation& station, const Shape& shape, BlockReserve& reserve);
+  static void want(DeviceStation& station, const Shape& shape, BlockReserve& reserve);
+  /// For a call on `stream`, which is the caller's; Devices::prepare() has accepted it. `reserve` has the memory.
+  static Result<std::shared_ptr<StreamGate>> make(DeviceStation& station, void* stream, const Shape& shape,
+                                                  BlockReserve& reserve);
 
   [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(slots_.size()); }
   [[nodiscard]] std::byte* slot(std::uint32_t index) const { return slots_[index].data(); }

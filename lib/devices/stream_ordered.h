@@ -17,7 +17,8 @@ inline bool isStreamOfThread(const void* stream) { return reinterpret_cast<std::
 class StreamOrdered {
  public:
   virtual ~StreamOrdered() = default;
-  /// Before the start: Devices::prepare(). May block. `in_group`: the start is in an open group of calls.
+  /// Before the start: waits for what the call must come behind, and gets its memory; Devices::prepare(). May block.
+  /// `in_group`: the start is in an open group of calls.
   [[nodiscard]] virtual Status prepare(bool in_group) = 0;
   /// Called with the engine's lock before a start in an open group, because a persistent call may have been created
   /// outside of one. From then on the call always counts as a call of a group.

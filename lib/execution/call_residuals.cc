@@ -28,13 +28,18 @@ std::vector<KeptEncoding> CallResiduals::encodingsOf(const KeepingCall& keeping)
   return encodings;
 }
 
-Result<bool> CallResiduals::open(DeviceStation& station, const KeepingCall& keeping) {
+void CallResiduals::want(DeviceStation& station, const KeepingCall& keeping, BlockReserve& reserve) const {
+  environment_.device_feedback.want(station, encodingsOf(keeping), reserve);
+}
+
+Result<bool> CallResiduals::open(DeviceStation& station, const KeepingCall& keeping, BlockReserve& reserve) {
   const std::uint64_t tensor = keeping.operation.keptTensor();
   std::size_t others = 0;
   environment_.operations.forEachActiveOnLoop(
       [&](const Operation& other) { others += &other != &keeping.operation && other.keptTensor() == tensor ? 1 : 0; });
   void* stream = keeping.call.device.ordered ? keeping.call.device.stream : nullptr;
-  const DeviceFeedback::Beginner beginner{*keeping.edge.plan(), tensor, stream, others, keeping.plan.fragments};
+  const DeviceFeedback::Beginner beginner{*keeping.edge.plan(),   tensor, stream, others,
+                                          keeping.plan.fragments, reserve};
   auto opened = environment_.device_feedback.open(station, beginner, encodingsOf(keeping));
   if (!opened.isOk()) return opened.status();
   if (opened.value() == nullptr) return false;

@@ -33,7 +33,9 @@ class CallResiduals {
 
   /// Takes the residuals of a call that begins, and whose edge codec is bound. False: the call must encode on the host.
   /// If the call runs in no stream, open() also calls start().
-  Result<bool> open(DeviceStation& station, const KeepingCall& keeping) GOSS_ON_LOOP;
+  Result<bool> open(DeviceStation& station, const KeepingCall& keeping, BlockReserve& reserve) GOSS_ON_LOOP;
+  /// Wants the memory that open() takes.
+  void want(DeviceStation& station, const KeepingCall& keeping, BlockReserve& reserve) const;
   /// Starts the copies that fill new residuals on the device.
   void start(DeviceStation& station);
   /// The failure of start()'s copies. The work on the residuals stands behind them.

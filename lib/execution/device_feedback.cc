@@ -72,7 +72,7 @@ Result<std::shared_ptr<const DeviceResiduals>> DeviceFeedback::open(DeviceStatio
   std::vector<KeptRange> missing;
   if (!findMissing(station, encodings, missing)) return Opened();
   auto opened = std::make_shared<DeviceResiduals>();
-  if (Status status = makeRoom(station, missing, *opened); !status.isOk()) return status;
+  if (Status status = makeRoom(station, call.reserve, missing, *opened); !status.isOk()) return status;
   opened->steps_ = call.plan.phase_of.size();
   opened->at_.assign(2 * call.fragments * opened->steps_, nullptr);
   for (const KeptEncoding& encoding : encodings) {
@@ -107,23 +107,37 @@ bool DeviceFeedback::findMissing(const DeviceStation& station, std::span<const K
          }) == missing.end();
 }
 
-/// Allocates device memory for the elements, and pinned memory for those that the reference store holds.
-Status DeviceFeedback::makeRoom(DeviceStation& station, std::span<const KeptRange> missing, DeviceResiduals& into) {
-  if (missing.empty()) return Status::ok();
-  std::size_t bytes = 0;
-  std::size_t brought_bytes = kZeroBytes;
+void DeviceFeedback::want(DeviceStation& station, std::span<const KeptEncoding> encodings,
+                          BlockReserve& reserve) const {
+  std::vector<KeptRange> missing;
+  if (!findMissing(station, encodings, missing) || missing.empty()) return;
+  const Room room = roomFor(missing);
+  reserve.want(station.memory, room.bytes);
+  reserve.want(station.pinned, room.pinned_bytes);
+}
+
+DeviceFeedback::Room DeviceFeedback::roomFor(std::span<const KeptRange> missing) const {
+  Room room{0, kZeroBytes};
   for (const KeptRange& kept : missing) {
-    bytes += aligned(bytesOf(kept));
-    if (references_.holds(kept.key, kept.range)) brought_bytes += aligned(bytesOf(kept));
+    room.bytes += aligned(bytesOf(kept));
+    if (references_.holds(kept.key, kept.range)) room.pinned_bytes += aligned(bytesOf(kept));
   }
-  Result<BlockPool::Lease> memory = station.memory.lease(bytes);
+  return room;
+}
+
+/// Gets device memory for the elements, and pinned memory for those that the reference store holds.
+Status DeviceFeedback::makeRoom(DeviceStation& station, BlockReserve& reserve, std::span<const KeptRange> missing,
+                                DeviceResiduals& into) {
+  if (missing.empty()) return Status::ok();
+  const Room room = roomFor(missing);
+  Result<BlockPool::Lease> memory = reserve.lease(station.memory, room.bytes);
   if (!memory.isOk()) return memory.status();
-  Result<BlockPool::Lease> pinned = station.pinned.lease(brought_bytes);
+  Result<BlockPool::Lease> pinned = reserve.lease(station.pinned, room.pinned_bytes);
   if (!pinned.isOk()) return pinned.status();
   const auto block = std::make_shared<BlockPool::Lease>(memory.take());
   into.pinned_ = pinned.take();
   std::memset(into.pinned_.data(), 0, kZeroBytes);
-  into.cleared_ = {block->data(), bytes};
+  into.cleared_ = {block->data(), room.bytes};
   std::byte* to = block->data();
   std::byte* from = into.pinned_.data() + kZeroBytes;
   for (const KeptRange& kept : missing) {

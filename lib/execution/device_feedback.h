@@ -83,7 +83,10 @@ class DeviceFeedback {
     void* stream = nullptr; ///< The caller's stream; null: the call is not a part of one.
     std::size_t others = 0; ///< Other active calls with error feedback for this tensor.
     std::uint32_t fragments = 1;
+    BlockReserve& reserve; ///< Has what want() wanted.
   };
+  /// Wants the memory that open() will take.
+  void want(DeviceStation& station, std::span<const KeptEncoding> encodings, BlockReserve& reserve) const;
   /// Lends the call the residuals of its encodings until close(). Null: ask again later, because an active call uses
   /// them which does not precede this one in the same stream, or because elements must move home first. Errors:
   /// GOSS_ERR_RESOURCE if memory is short, or the device's error; nothing has changed then.
@@ -127,7 +130,14 @@ class DeviceFeedback {
   /// of them, or a range with other boundaries.
   bool findMissing(const DeviceStation& station, std::span<const KeptEncoding> encodings,
                    std::vector<KeptRange>& missing) const;
-  Status makeRoom(DeviceStation& station, std::span<const KeptRange> missing, DeviceResiduals& into);
+  /// Memory of new residuals.
+  struct Room {
+    std::size_t bytes = 0;
+    std::size_t pinned_bytes = 0; ///< For zeros, and for what the reference store holds.
+  };
+  [[nodiscard]] Room roomFor(std::span<const KeptRange> missing) const;
+  Status makeRoom(DeviceStation& station, BlockReserve& reserve, std::span<const KeptRange> missing,
+                  DeviceResiduals& into);
   static Intervals::const_iterator firstTouching(const Intervals& intervals, std::uint64_t first);
   /// Whether the elements have come to pinned memory.
   static Result<bool> advanceReturn(Held& held);

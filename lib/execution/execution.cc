@@ -28,9 +28,6 @@ constexpr std::uint64_t kStreamedPayloadBytes = kernels::kStreamedBytes;
 /// Number of further fragments in flight for calls with device buffers: those being copied from the device or back.
 constexpr std::uint32_t kFragmentsUnderWay = 2;
 
-/// Whether the ranks' agreement on a shared device, or what follows it, has not ended.
-bool isActive(const std::unique_ptr<SharedCall>& shared) { return shared != nullptr && shared->active(); }
-
 /// Ranks that planned differently (another algorithm or fragment count) must notice it instead of exchanging nonsense.
 std::uint32_t planHash(const Plan& plan, const Call& call) {
   const std::uint64_t codecs = call.codecs != nullptr ? call.codecs->hash ^ call.tensor : 0;
@@ -48,31 +45,6 @@ void stageInput(const Call& call, int rank, std::byte* to) {
   } else if (elems > 0) {
     kernels::copy(to, call.input, elems * call.shape.element_bytes);
   }
-}
-
-/// How much pinned and device memory the largest fragment of a call takes when the call runs a schedule.
-StreamGate::Shape shapeOfFragments(const Plan& plan, const Call& call, const EdgeCodec& edge) {
-  StreamGate::Shape shape;
-  shape.fragments = plan.fragments;
-  StagedSlots slots;
-  for (std::uint32_t fragment = 0; fragment < shape.fragments; ++fragment) {
-    const schedule::Layout layout(*plan.schedule, call.shape, fragment, plan.fragments);
-    slots.lay(*plan.schedule, layout, call, edge.plan());
-    shape.slot_bytes = std::max(shape.slot_bytes, slots.bytes());
-    if (edge.isBound()) shape.memory_bytes = std::max(shape.memory_bytes, edge.memoryBytes(layout, slots));
-  }
-  return shape;
-}
-
-/// Whether two calls may be enqueued one after the other in a stream without harm to the error feedback of their
-/// tensor: only if they encode the same elements on the same processor, so that no residual is copied home between
-/// them.
-bool mayFollowInStream(const Call& first, const Plan& first_plan, const Call& second, const Plan& second_plan) {
-  return first.device.ordered && !isStreamOfThread(first.device.stream) && first.device == second.device &&
-         first.collective == second.collective && first.dtype == second.dtype && first.op == second.op &&
-         first.root == second.root && first.count == second.count && first.counts_hash == second.counts_hash &&
-         first.codecs == second.codecs && first_plan.algorithm == second_plan.algorithm &&
-         first_plan.fragments == second_plan.fragments;
 }
 
 Stage* stageOf(const std::vector<std::unique_ptr<Stage>>& stages, std::uint32_t lane) {
@@ -109,12 +81,12 @@ void Execution::bindRuns(bool encodes) {
   encodes_on_host_ = false;
   if (!encodes || !edge_.bind(*plan_->schedule, call_, environment_.devices)) edge_.unbind();
   context_->edge = edge_.isBound() ? &edge_ : nullptr;
-  edge_bytes_ = edge_.isBound() ? shapeOfFragments(*plan_, call_, edge_).memory_bytes : 0;
   ++context_->binding;
   std::uint32_t window = std::max(1u, plan_->window);
   if (call_.device.any()) window += kFragmentsUnderWay;
   // In a group of calls each fragment has its own lane: no gate of one call may hold up what another call needs.
   lanes_ = call_.device.grouped ? plan_->fragments : std::min(plan_->fragments, window);
+  if (call_.device.any()) memory_.layFragments({*this, *plan_, call_, edge_}, lanes_);
   if (dependents_.empty()) dependents_ = dependentsOf(*plan_->schedule);
   while (runs_.size() < lanes_)
     runs_.push_back(std::make_unique<Run>(*this, environment_, *context_));
@@ -157,12 +129,12 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   binding_ = binding;
   if (on_board_) {
     edge_.unbind();
-    edge_bytes_ = 0;
     context_->edge = nullptr;
     channel->bind(work_, call);
     if (call.device.any()) {
       const std::uint64_t read = call.device.input ? call.inputSpanElems(environment_.group.rank()) : 0;
       passage_.slots().layWhole(call, read * call.shape.element_bytes, channel->outputBytes(work_));
+      memory_.layWhole(passage_.slots().bytes());
     }
     lanes_ = 1;
     return;
@@ -240,6 +212,11 @@ std::string Execution::describe() const {
 }
 
 bool Execution::pollOnLoop() {
+  if (memory_.hasCome()) {
+    advanceOnLoop();
+    return true;
+  }
+  if (memory_.isComing() && on_board_) return false;
   if (!on_board_) {
     const auto has_work = [](const std::unique_ptr<Run>& run)
                               GOSS_ON_LOOP { return run->active() && (run->mayDoCodecWork() || run->hasCome()); };
@@ -302,10 +279,41 @@ void Execution::startOnLoop() {
   advanceOnLoop();
 }
 
+/// Starts the runs, or the passage to the board, as soon as their memory is there.
 void Execution::startRunsOnLoop() {
   if (encodes_on_host_) bindRuns(true);
-  if (Status status = openStages(); !status.isOk()) {
+  if (call_.device.any() && !call_.device.ordered) {
+    const Result<DeviceStation*> station = environment_.devices.station(call_.device.device);
+    if (station.isOk() && !memory_.get(*station.value(), {*this, *plan_, call_, edge_}, residuals_))
+      return environment_.engine.active().keepPolling(*this);
+  }
+  beginOnLoop();
+}
+
+void Execution::beginOnLoop() {
+  memory_.setHere();
+  const Status status = openStages();
+  memory_.clear();
+  if (status.kind() == GOSS_ERR_RESOURCE && edge_.isBound()) {
+    // The device has no memory for payloads or residuals: the call is staged, until it is bound anew.
+    stages_.clear();
+    context_->residuals = nullptr;
+    residuals_.close();
+    // They are brought home as soon as they are there.
+    if (residuals_.opened() != nullptr && call_.device.ordered)
+      residuals_.start(*environment_.devices.station(call_.device.device).value());
+    bindRuns(false);
+    return startRunsOnLoop();
+  }
+  if (!status.isOk()) {
     context_->outcome.failure = ofDevice(status, environment_.group, signature_);
+    return;
+  }
+  if (on_board_) {
+    passage_.begin(*stages_.front(), 0);
+    const StagedSlots& slots = passage_.slots();
+    if (call_.device.input) work_.input = passage_.memory() + slots.at({Space::input, 0});
+    if (call_.device.output) work_.output = passage_.memory() + slots.at({Space::output, 0});
     return;
   }
   fragment_of_run_.resize(lanes_);
@@ -317,22 +325,14 @@ void Execution::startRunsOnLoop() {
 
 void Execution::startOnBoardOnLoop() {
   queued_ = true;
-  const bool has_turn = environment_.boards->enter(*this);
+  environment_.boards->enter(*this);
   passage_.beginWithoutStage();
   if (call_.device.any()) {
     context_->outcome = {};
     fragments_left_ = 1;
-    Status status = openStages();
-    if (status.isOk()) status = passage_.begin(*stages_.front(), 0).status();
-    if (!status.isOk()) {
-      context_->outcome.failure = ofDevice(status, environment_.group, signature_);
-      return failOnLoop();
-    }
-    const StagedSlots& slots = passage_.slots();
-    if (call_.device.input) work_.input = passage_.memory() + slots.at({Space::input, 0});
-    if (call_.device.output) work_.output = passage_.memory() + slots.at({Space::output, 0});
+    startRunsOnLoop();
   }
-  if (has_turn) advanceOnBoardOnLoop();
+  advanceOnLoop();
 }
 
 void Execution::failOnLoop() {
@@ -342,8 +342,14 @@ void Execution::failOnLoop() {
 }
 
 void Execution::advanceOnLoop() {
-  if (on_board_) return advanceOnBoardOnLoop();
   Status& failure = context_->outcome.failure;
+  if (memory_.hasCome()) beginOnLoop();
+  if (on_board_) {
+    if (call_.device.any() && !failure.isOk()) return failOnLoop();
+    if (memory_.isComing()) return;
+    if (!queued_ || environment_.boards->hasTurn(*this)) return advanceOnBoardOnLoop();
+    return environment_.engine.active().stopPolling(*this);
+  }
   if (Status status = residuals_.failure(); failure.isOk() && !status.isOk())
     failure = ofDevice(status, environment_.group, signature_);
   if (shared_ != nullptr && shared_->active()) {
@@ -379,206 +385,10 @@ void Execution::withdrawOnLoop() {
     run->withdraw();
   for (const auto& stage : stages_)
     stage->withdraw();
+  memory_.clear();
   residuals_.waitForCopies();
   residuals_.close();
   if (gate_ != nullptr) environment_.devices.holdOnLoop(gate_, environment_.context);
-}
-
-// ---- Device buffers ------------------------------------------------------------------------------------------------
-
-/// Copies the device buffers of a call on the board to pinned memory before its turn and, with `has_results`, the
-/// results back after it.
-void Execution::passOnLoop(bool has_results) {
-  if (Status status = has_results ? passage_.bringOut() : passage_.advance(); !status.isOk()) {
-    context_->outcome.failure = ofDevice(status, environment_.group, signature_);
-    return failOnLoop();
-  }
-  if (passage_.isHere()) return advanceOnBoardOnLoop();
-  if (!passage_.hasLeft()) return environment_.engine.active().keepPolling(*this);
-  fragments_left_ = 0;
-  completeWhenLeftOnLoop();
-}
-
-StreamGate::Work Execution::streamWork() const {
-  struct Laid {
-    std::optional<schedule::Layout> layout;
-    StagedSlots slots;
-    FragmentCopies copies;
-    std::uint32_t fragment = 0;
-  };
-  return [this, residuals = residuals_.opened(), laid = std::make_shared<Laid>()](
-             DeviceQueue& queue, std::uint32_t fragment, std::uint32_t phase) {
-    const std::uint32_t at = fragment % gate_->slots();
-    if (!on_board_ && (!laid->layout || laid->fragment != fragment)) {
-      laid->fragment = fragment;
-      laid->layout.emplace(*plan_->schedule, call_.shape, fragment, plan_->fragments);
-      laid->slots.lay(*plan_->schedule, *laid->layout, call_, edge_.plan());
-    }
-    const StagedSlots& slots = on_board_ ? passage_.slots() : laid->slots;
-    const bool ends = phase + 1 == edge_.phases();
-    if (phase == 0 || ends) {
-      slots.copies(gate_->slot(at), laid->copies);
-      const std::vector<CopyJob>& jobs = ends ? laid->copies.out : laid->copies.in;
-      if (!jobs.empty()) {
-        if (Status status = queue.copy(jobs); !status.isOk()) return status;
-      }
-    }
-    if (!edge_.isBound()) return Status::ok();
-    KeptOnDevice kept;
-    if (residuals != nullptr) {
-      kept = residuals->ofFragment(fragment);
-      if (fragment == 0 && phase == 0) {
-        if (Status status = residuals->enqueueStart(queue); !status.isOk()) return status;
-      }
-    }
-    const StepContext context{*plan_->schedule, call_, *laid->layout, context_->draw};
-    const EdgeFragment part{context, slots, gate_->slot(at), gate_->memory(at), kept};
-    return edge_.enqueue(queue, part, edge_.plan()->phases[phase]);
-  };
-}
-
-Status Execution::openStages() {
-  if (!call_.device.any()) {
-    stages_.clear();
-    return Status::ok();
-  }
-  const Result<DeviceStation*> station = environment_.devices.station(call_.device.device);
-  if (!station.isOk()) return station.status();
-  const bool keeps = edge_.isBound() && keptTensor() != 0;
-  const Result<bool> opened = keeps ? residuals_.open(*station.value(), {*this, *plan_, call_, edge_}) : true;
-  context_->residuals = residuals_.opened().get();
-  if (opened.isOk() && !opened.value()) {
-    bindRuns(false);
-    encodes_on_host_ = true; // In this call alone.
-    return openStagesOf(*station.value());
-  }
-  Status status = opened.isOk() ? openStagesOf(*station.value()) : opened.status();
-  if (status.kind() != GOSS_ERR_RESOURCE || !edge_.isBound()) return status;
-  // The device has no memory for payloads or residuals: the call is staged, until it is bound anew.
-  stages_.clear();
-  context_->residuals = nullptr;
-  residuals_.close();
-  if (residuals_.opened() != nullptr && call_.device.ordered) { // They are brought home as soon as they are there.
-    residuals_.start(*station.value());
-  }
-  bindRuns(false);
-  return openStagesOf(*station.value());
-}
-
-Status Execution::openStagesOf(DeviceStation& station) {
-  if (call_.device.ordered) {
-    // What the host needs of residuals on a device must be on its way before a gate waits for the host: streams may be
-    // one queue.
-    if (keptTensor() != 0) {
-      if (Status status = residuals_.bringHome({*this, *plan_, call_, edge_}); !status.isOk()) return status;
-    }
-    StreamGate::Shape shape;
-    if (on_board_) {
-      shape.slot_bytes = passage_.slots().bytes();
-    } else {
-      shape = shapeOfFragments(*plan_, call_, edge_);
-    }
-    shape.slots = lanes_;
-    shape.gates = edge_.phases() - 1;
-    auto gate = StreamGate::make(station, call_.device.stream, shape);
-    if (!gate.isOk()) return gate.status();
-    gate_ = gate.take();
-    gate_->keep(residuals_.opened());
-    stages_.clear();
-    for (std::uint32_t i = 0; i < lanes_; ++i)
-      stages_.push_back(std::make_unique<GatedStage>(gate_, i, edge_.phases()));
-    return Status::ok();
-  }
-  while (stages_.size() < lanes_)
-    stages_.push_back(std::make_unique<WaitedStage>(station));
-  for (std::uint32_t i = 0; edge_bytes_ > 0 && i < lanes_; ++i) {
-    if (Status status = stages_[i]->deviceMemory(edge_bytes_).status(); !status.isOk()) return status;
-  }
-  return Status::ok();
-}
-
-bool Execution::hasResultsOnLoop() const { return gate_ != nullptr && fragments_left_ == 0 && !isActive(shared_); }
-
-/// Completes the call; if it runs in its caller's stream, only when the stream has passed it.
-void Execution::completeWhenLeftOnLoop() {
-  if (gate_ != nullptr) {
-    const Result<bool> left = gate_->hasLeft();
-    if (!left.isOk()) {
-      context_->outcome.failure = ofDevice(left.status(), environment_.group, signature_);
-      return failOnLoop();
-    }
-    if (!left.value()) return environment_.engine.active().keepPolling(*this);
-  }
-  for (const auto& stage : stages_)
-    stage->release();
-  residuals_.close();
-  residuals_.reset();
-  if (gate_ != nullptr) {
-    stages_.clear();
-    gate_.reset();
-  }
-  environment_.operations.completeOnLoop(*this, Status::ok());
-}
-
-bool Execution::waitsForDevice() const {
-  if (!stages_.empty() && on_board_) return !passage_.isHere();
-  if (!stages_.empty() && fragments_left_ == 0 && !isActive(shared_)) return true;
-  if (shared_ != nullptr && shared_->isUnderWay()) return true;
-  return std::any_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<Run>& run) { return run->isUnderWay(); });
-}
-
-void Execution::endEnqueuing(const Status& status) {
-  const std::shared_ptr<StreamGate> gate = gate_;
-  if (!status.isOk()) {
-    auto lock = environment_.engine.enter();
-    if (state() == State::active) {
-      context_->outcome.failure = ofDevice(status, environment_.group, signature_);
-      failOnLoop();
-    }
-  }
-  gate->setEnqueued(); // A stream that is full keeps the thread waiting here.
-}
-
-/// A call with error feedback of a tensor waits here until other calls with error feedback of the same tensor have
-/// ended that are in other streams, or have other lengths: their residuals could not be copied to the host behind the
-/// gates of this call.
-Status Execution::prepare(bool in_group) {
-  Call call = call_;
-  call.device.grouped = call.device.grouped || in_group;
-  for (bool waits = keptTensor() != 0; waits;) {
-    {
-      auto lock = environment_.engine.enter();
-      waits = false;
-      environment_.operations.forEachActiveOnLoop([&](Operation& other) GOSS_ON_LOOP {
-        if (&other == this || other.keptTensor() != keptTensor()) return;
-        const auto* before = dynamic_cast<const Execution*>(&other);
-        // If goss_group_end has yet to enqueue the gates of `before`, that call cannot end now, so this one does not
-        // wait for it.
-        waits = waits || (before != nullptr && !before->isEnqueuing() &&
-                          !mayFollowInStream(before->call_, *before->plan_, call, *plan_));
-      });
-    }
-    if (waits) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-  return environment_.devices.prepare(call_.device.device, call_.device.stream);
-}
-
-void Execution::joinGroupOnLoop() {
-  if (bound_.device.grouped) return;
-  bound_.device.grouped = call_.device.grouped = true;
-  if (!on_board_) bindRuns(true);
-}
-
-void Execution::enqueueArrivals() {
-  if (!isEnqueuing()) return;
-  // What a gate of this call waits for may need jobs from before, and streams may be one queue.
-  gate_->awaitJobs();
-  if (Status status = gate_->enqueueArrivals(streamWork()); !status.isOk()) endEnqueuing(status);
-}
-
-void Execution::enqueueGates() {
-  if (!isEnqueuing()) return;
-  endEnqueuing(gate_->enqueueGates(streamWork()));
 }
 
 std::vector<int> Execution::waitingForRanks() const {

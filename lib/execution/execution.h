@@ -10,6 +10,7 @@
 #include "devices/devices.h"
 #include "devices/stream_ordered.h"
 #include "engine/operation.h"
+#include "execution/call_memory.h"
 #include "execution/call_residuals.h"
 #include "execution/codec_work.h"
 #include "execution/edge_codec.h"
@@ -82,8 +83,8 @@ class Execution final : public Operation, public StreamOrdered {
  private:
   void bindRuns(bool encodes);
   Status openStages() GOSS_ON_LOOP;
-  Status openStagesOf(DeviceStation& station) GOSS_ON_LOOP;
   void startRunsOnLoop() GOSS_ON_LOOP;
+  void beginOnLoop() GOSS_ON_LOOP;
   void completeWhenLeftOnLoop() GOSS_ON_LOOP;
   void startOnBoardOnLoop() GOSS_ON_LOOP;
   void passOnLoop(bool has_results) GOSS_ON_LOOP;
@@ -112,7 +113,7 @@ class Execution final : public Operation, public StreamOrdered {
   std::vector<std::byte> staged_;
   CodecWork codec_;                        ///< Codecs of a compressed call.
   EdgeCodec edge_;                         ///< Codec steps that run on the device.
-  std::size_t edge_bytes_ = 0;             ///< Device memory for the largest fragment of edge_.
+  CallMemory memory_;                      ///< Of device buffers.
   CallResiduals residuals_;                ///< Error feedback of steps that encode on the device.
   bool encodes_on_host_ = false;           ///< Codec steps stay on the host only because of their residuals.
   std::unique_ptr<SharedCall> shared_;     ///< Runs calls on a GPU that all ranks share; null: none yet.

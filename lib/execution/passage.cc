@@ -2,19 +2,13 @@
 
 namespace goss {
 
-Result<bool> Passage::begin(Stage& stage, std::uint32_t fragment, std::size_t device_bytes) {
+bool Passage::begin(Stage& stage, std::uint32_t fragment) {
   stage_ = &stage;
   working_ = false;
   state_ = State::arriving;
-  const Result<std::byte*> memory = stage.memory(slots_.bytes());
-  if (!memory.isOk()) return memory.status();
-  const bool moved = memory.value() != memory_;
-  memory_ = memory.value();
-  if (device_bytes > 0) {
-    const Result<std::byte*> device = stage.deviceMemory(device_bytes);
-    if (!device.isOk()) return device.status();
-    device_memory_ = device.value();
-  }
+  const bool moved = stage.memory() != memory_;
+  memory_ = stage.memory();
+  device_memory_ = stage.deviceMemory();
   stage.bringIn(fragment, slots_);
   return moved;
 }

@@ -18,9 +18,9 @@ class Passage {
     working_ = false;
     state_ = State::here;
   }
-  /// Gets memory for slots(), which must be laid out for this fragment, and `device_bytes` bytes of device memory, and
-  /// starts the copies to memory(). Returns whether memory() has changed. `stage` outlives the passage.
-  Result<bool> begin(Stage& stage, std::uint32_t fragment, std::size_t device_bytes = 0);
+  /// Starts the copies to the memory of slots(), which must be laid out for this fragment. Returns whether memory() has
+  /// changed. `stage` outlives the passage.
+  bool begin(Stage& stage, std::uint32_t fragment);
   /// The results are in memory(): lets them leave.
   Status bringOut();
   /// Enters the next state if the copies under way have ended.

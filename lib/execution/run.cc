@@ -373,11 +373,7 @@ bool Run::beginPassage(Stage& stage, bool moved) {
   const EdgeCodec* edge = context_.edge;
   StagedSlots& slots = passage_.slots();
   if (moved) slots.lay(*context_.schedule, *layout_, *context_.call, edge == nullptr ? nullptr : edge->plan());
-  const Result<bool> begun = passage_.begin(stage, fragment_, edge == nullptr ? 0 : edge->memoryBytes(*layout_, slots));
-  if (begun.isOk()) return moved || begun.value();
-  if (context_.outcome.failure.isOk())
-    context_.outcome.failure = ofDevice(begun.status(), environment_.group, *context_.signature);
-  return false; // No step will run.
+  return passage_.begin(stage, fragment_) || moved;
 }
 
 /// Continues the copies of the fragment to the host or, when its steps are done, back to the device.

@@ -97,6 +97,9 @@ class SharedCall {
   std::optional<DeviceJob> job_; ///< Of work_, on station_. Behind what it uses.
 };
 
+/// Whether the ranks' agreement on a shared device, or what follows it, has not ended.
+inline bool isActive(const std::unique_ptr<SharedCall>& shared) { return shared != nullptr && shared->active(); }
+
 } // namespace goss
 
 #endif // GOSS_LIB_EXECUTION_SHARED_CALL_H_

@@ -13,16 +13,6 @@ constexpr std::size_t kNowhere = ~std::size_t{0};
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Memory of at least `bytes` bytes.
-Result<std::byte*> atLeast(BlockPool& pool, BlockPool::Lease& memory, std::size_t bytes) {
-  if (memory.bytes() < bytes) {
-    Result<BlockPool::Lease> leased = pool.lease(bytes);
-    if (!leased.isOk()) return leased.status();
-    memory = leased.take();
-  }
-  return memory.data();
-}
-
 } // namespace
 
 void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call,
@@ -187,10 +177,14 @@ Status ofDevice(const Status& status, const Group& group, const Signature& signa
                        ErrorScope::communicator, group.worldRank(group.rank()));
 }
 
-Result<std::byte*> WaitedStage::memory(std::size_t bytes) { return atLeast(station_.pinned, memory_, bytes); }
-
-Result<std::byte*> WaitedStage::deviceMemory(std::size_t bytes) {
-  return atLeast(station_.memory, device_memory_, bytes);
+Status WaitedStage::takeMemory(const StreamGate::Shape& shape, BlockReserve& reserve) {
+  Result<BlockPool::Lease> memory = reserve.lease(station_.pinned, shape.slot_bytes);
+  if (!memory.isOk()) return memory.status();
+  memory_ = memory.take();
+  if (shape.memory_bytes == 0) return Status::ok();
+  Result<BlockPool::Lease> on_device = reserve.lease(station_.memory, shape.memory_bytes);
+  if (on_device.isOk()) device_memory_ = on_device.take();
+  return on_device.status();
 }
 
 /// Work that encodes runs on the queue of copies to the host, work that only decodes on the queue of copies to the

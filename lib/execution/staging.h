@@ -92,10 +92,12 @@ Status ofDevice(const Status& status, const Group& group, const Signature& signa
 class Stage {
  public:
   virtual ~Stage() = default;
-  /// Memory of at least `bytes` bytes until the next call; null: the fragment has none.
-  virtual Result<std::byte*> memory(std::size_t bytes) = 0;
-  /// Device memory of at least `bytes` bytes until the next call; null: the fragment has none.
-  virtual Result<std::byte*> deviceMemory(std::size_t bytes) = 0;
+  /// Takes the memory of one fragment until release(). Errors: as BlockReserve::lease().
+  virtual Status takeMemory(const StreamGate::Shape& shape, BlockReserve& reserve) = 0;
+  /// Memory that the largest fragment fits into.
+  virtual std::byte* memory() = 0;
+  /// Device memory, where fragments take some.
+  virtual std::byte* deviceMemory() = 0;
   /// Whether the steps on the device were enqueued before: then each phase is done as a whole, the first one when the
   /// fragment has arrived, and the last one when it has left.
   [[nodiscard]] virtual bool isEnqueued() const = 0;
@@ -121,8 +123,9 @@ class WaitedStage final : public Stage {
   explicit WaitedStage(DeviceStation& station)
       : station_(station), arrived_(station.watch), worked_(station.watch), left_(station.watch) {}
 
-  Result<std::byte*> memory(std::size_t bytes) override;
-  Result<std::byte*> deviceMemory(std::size_t bytes) override;
+  Status takeMemory(const StreamGate::Shape& shape, BlockReserve& reserve) override;
+  std::byte* memory() override { return memory_.data(); }
+  std::byte* deviceMemory() override { return device_memory_.data(); }
   [[nodiscard]] bool isEnqueued() const override { return false; }
   void start(const StageWork& work, std::uint32_t phase) override;
   Result<bool> hasWorked() override { return worked_.isDone(); }
@@ -153,8 +156,9 @@ class GatedStage final : public Stage {
   GatedStage(std::shared_ptr<StreamGate> gate, std::uint32_t slot, std::uint32_t phases)
       : gate_(std::move(gate)), slot_(slot), last_phase_(phases - 1) {}
 
-  Result<std::byte*> memory(std::size_t) override { return gate_->slot(slot_); }
-  Result<std::byte*> deviceMemory(std::size_t) override { return gate_->memory(slot_); }
+  Status takeMemory(const StreamGate::Shape&, BlockReserve&) override { return Status::ok(); } // The gate has it.
+  std::byte* memory() override { return gate_->slot(slot_); }
+  std::byte* deviceMemory() override { return gate_->memory(slot_); }
   [[nodiscard]] bool isEnqueued() const override { return true; }
   void start(const StageWork&, std::uint32_t phase) override {
     gate_->open(fragment_, phase);

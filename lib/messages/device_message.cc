@@ -21,18 +21,30 @@ DeviceMessage::DeviceMessage(MessageContext& context, const MessageCall& call, c
 
 DeviceMessage::~DeviceMessage() = default;
 
+void DeviceMessage::reserve() {
+  const Result<DeviceStation*> station = context_.devices.station(device_.ordinal);
+  if (!station.isOk()) return; // open() says so.
+  reserve_.clear();
+  if (device_.stream != nullptr) {
+    StreamGate::want(*station.value(), {.slot_bytes = bytes_}, reserve_);
+  } else {
+    reserve_.want(station.value()->pinned, bytes_);
+  }
+  if (!reserve_.takeIdle()) (void)reserve_.allocate(); // open() fails then.
+}
+
 Status DeviceMessage::open() {
   const Result<DeviceStation*> station = context_.devices.station(device_.ordinal);
   if (!station.isOk()) return station.status();
   station_ = station.value();
   if (device_.stream == nullptr) {
-    Result<BlockPool::Lease> memory = station_->pinned.lease(bytes_);
-    if (!memory.isOk()) return memory.status();
-    memory_ = memory.take();
     if (!copied_) copied_.emplace(station_->watch);
-    return Status::ok();
+    if (memory_.bytes() > 0) return Status::ok(); // That of the last start.
+    Result<BlockPool::Lease> memory = reserve_.lease(station_->pinned, bytes_);
+    if (memory.isOk()) memory_ = memory.take();
+    return memory.status();
   }
-  auto gate = StreamGate::make(*station_, device_.stream, {.slot_bytes = bytes_});
+  auto gate = StreamGate::make(*station_, device_.stream, {.slot_bytes = bytes_}, reserve_);
   if (!gate.isOk()) return gate.status();
   gate_ = gate.take();
   if (call_.sends) gate_->letPass();
@@ -149,7 +161,7 @@ void DeviceMessage::withdrawOnLoop() {
 }
 
 void DeviceMessage::close() {
-  memory_ = {};
+  if (!persistent) memory_ = {};
   gate_.reset();
 }
 

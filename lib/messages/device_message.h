@@ -42,7 +42,10 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   [[nodiscard]] bool waitsForDevice() const override { return progress_ != Progress::moving; }
   [[nodiscard]] StreamOrdered* streamOrdered() override { return device_.stream != nullptr ? this : nullptr; }
 
+  /// Also without a stream: gets the memory of the next start. Without the engine's lock.
+  void reserve();
   [[nodiscard]] Status prepare(bool /*in_group*/) override {
+    reserve();
     return context_.devices.prepare(device_.ordinal, device_.stream);
   }
   void enqueueArrivals() override;
@@ -71,6 +74,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   Progress progress_ = Progress::arriving;
   bool done_ = false;
   DeviceStation* station_ = nullptr;
+  BlockReserve reserve_;
   BlockPool::Lease memory_; ///< Without a stream.
   CopyJob job_;
   std::optional<DeviceJob> copied_;  ///< Of job_, without a stream.

@@ -157,8 +157,10 @@ Operation* Messenger::start(const MessageCall& call, bool persistent, Status& er
 }
 
 Result<Operation*> Messenger::startOnDevice(const MessageCall& call, const MessageDevice& device, bool persistent) {
+  auto message = std::make_unique<DeviceMessage>(context_, call, device);
+  if (!persistent || device.stream == nullptr) message->reserve();
   auto lock = context_.engine.enter();
-  Operation* operation = context_.operations.handOut(std::make_unique<DeviceMessage>(context_, call, device));
+  Operation* operation = context_.operations.handOut(std::move(message));
   operation->persistent = persistent;
   if (persistent) return operation;
   Status status = context_.operations.launchOnLoop(*operation);

@@ -84,7 +84,7 @@ Result<Operation*> CollectiveRunner::start(const Call& call, bool persistent) {
     operation = acquired.take();
   }
   operation->persistent = persistent;
-  if (!persistent && operation->streamOrdered() != nullptr && operation->keptTensor() != 0) {
+  if (!persistent && operation->streamOrdered() != nullptr) {
     const BlockedCallGuard inside(environment_.operations.blockedCalls(), lock);
     lock.unlock();
     Status prepared = operation->streamOrdered()->prepare(call.device.grouped);

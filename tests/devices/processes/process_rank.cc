@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "gossamer/compression.h"
 #include "tests/devices/collectives/device_case.h"
 #include "tests/devices/collectives/device_rank.h"
 #include "tests/devices/collectives/machine.h"
@@ -254,6 +255,48 @@ TEST_F(ProcessRank, MemoryIsFreedWhileCallsWithoutAStreamAreUnderWay) {
       const std::vector<float> summed = read(in_stream);
       EXPECT_TRUE(std::equal(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(kStaged), summed.begin()));
     }
+  }
+}
+
+/// As above, but the calls without a stream start while memory is freed, and the library has no memory for them yet.
+TEST_F(ProcessRank, CallsWithoutAStreamStartWhileMemoryIsFreed) {
+  constexpr std::size_t kSmall = 2000;
+  constexpr std::size_t kStaged = 60000;
+  auto* memory = reinterpret_cast<float*>(device_.memory(kLongBytes));
+  auto own = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+  auto* in_stream = reinterpret_cast<float*>(own->data());
+  const std::vector<float> values = roughValues(rank_);
+  for (const Waited kind : {Waited::small, Waited::staged, Waited::shared, Waited::compressed, Waited::sent}) {
+    goss_options how = GOSS_OPTIONS_INIT;
+    how.flags = GOSS_PERSISTENT;
+    if (kind == Waited::compressed) how.codec = "int8+ef";
+    if (kind == Waited::compressed) how.tensor = 9;
+    const std::size_t count = kind == Waited::small ? kSmall : kind == Waited::shared ? kLong : kStaged;
+    goss_request_t request = nullptr;
+    if (kind != Waited::sent) {
+      ASSERT_OK(goss_all_reduce(comm_, memory, memory, count, GOSS_FLOAT32, GOSS_SUM, &how, &request));
+    } else if (rank_ == 0) {
+      ASSERT_OK(goss_recv(comm_, memory, count, GOSS_FLOAT32, 1, 7, &how, &request));
+    } else {
+      ASSERT_OK(goss_send(comm_, memory, count, GOSS_FLOAT32, 0, 7, &how, &request));
+    }
+    auto freed = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+    write(in_stream, values);
+    barrier();
+    if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    goss_options ordered = GOSS_OPTIONS_INIT;
+    ordered.stream = device_.stream();
+    ASSERT_OK(goss_all_reduce(comm_, in_stream, in_stream, 100, GOSS_FLOAT32, GOSS_SUM, &ordered, nullptr));
+    {
+      const std::jthread other([&] {
+        if (rank_ == 0) freed.reset();
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      ASSERT_OK(goss_start(request));
+    }
+    ASSERT_OK(goss_wait(&request, nullptr));
+    ASSERT_TRUE(device_.synchronize());
+    ASSERT_OK(goss_request_free(&request));
   }
 }
 

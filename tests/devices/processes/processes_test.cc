@@ -119,6 +119,11 @@ TEST(ProcessesFreeMemory, WhileCallsWithoutAStreamAreUnderWay) {
       .expectSuccess();
 }
 
+TEST(ProcessesFreeMemory, WhileCallsWithoutAStreamStart) {
+  Processes("CallsWithoutAStreamStartWhileMemoryIsFreed", 2, {"CUDA_STANDIN_LOCK=1", "GOSS_TIMEOUT_MS=20000"})
+      .expectSuccess();
+}
+
 TEST(ProcessesMapMemory, AUseAfterItsOwnerFreedItIsFound) {
   Processes("AUseOfMemoryThatItsOwnerFreedIsFound", 2).expectSuccess();
 }

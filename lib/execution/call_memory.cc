@@ -1,0 +1,68 @@
+#include "execution/call_memory.h"
+
+#include <algorithm>
+
+#include "execution/staging.h"
+
+namespace goss {
+
+/// How much the largest fragment takes.
+StreamGate::Shape CallMemory::shapeOf(const KeepingCall& call, const EdgeCodec& edge) {
+  StreamGate::Shape shape;
+  shape.fragments = call.plan.fragments;
+  StagedSlots slots;
+  for (std::uint32_t fragment = 0; fragment < shape.fragments; ++fragment) {
+    const schedule::Layout layout(*call.plan.schedule, call.call.shape, fragment, call.plan.fragments);
+    slots.lay(*call.plan.schedule, layout, call.call, edge.plan());
+    shape.slot_bytes = std::max(shape.slot_bytes, slots.bytes());
+    if (edge.isBound()) shape.memory_bytes = std::max(shape.memory_bytes, edge.memoryBytes(layout, slots));
+  }
+  return shape;
+}
+
+void CallMemory::layFragments(const KeepingCall& call, std::uint32_t lanes) {
+  whole_ = false;
+  shape_ = shapeOf(call, call.edge);
+  shape_.slots = lanes;
+  shape_.gates = call.edge.phases() - 1;
+}
+
+void CallMemory::layWhole(std::size_t bytes) {
+  whole_ = true;
+  shape_ = {.slot_bytes = bytes};
+}
+
+void CallMemory::want(DeviceStation& station, const KeepingCall& call, const CallResiduals& residuals, bool in_group,
+                      BlockReserve& reserve) const {
+  StreamGate::Shape shape = shape_;
+  if (in_group && !whole_) shape.slots = call.plan.fragments;
+  const bool keeps = call.edge.isBound() && call.operation.keptTensor() != 0;
+  if (keeps || (in_group && call.edge.isBound())) // The host may have to encode.
+    shape.slot_bytes = std::max(shape.slot_bytes, shapeOf(call, EdgeCodec()).slot_bytes);
+  if (call.call.device.ordered) {
+    StreamGate::want(station, shape, reserve);
+  } else {
+    StreamGate::wantSlots(station, shape, reserve);
+  }
+  if (keeps) residuals.want(station, call, reserve);
+}
+
+bool CallMemory::get(DeviceStation& station, const KeepingCall& call, const CallResiduals& residuals) {
+  reserve_ = std::make_shared<BlockReserve>();
+  want(station, call, residuals, false, *reserve_);
+  coming_ = !reserve_->takeIdle();
+  if (coming_) BlockReserve::allocateBy(station.watch, reserve_);
+  return !coming_;
+}
+
+BlockReserve& CallMemory::reserve() {
+  if (reserve_ == nullptr) reserve_ = std::make_shared<BlockReserve>();
+  return *reserve_;
+}
+
+void CallMemory::clear() {
+  reserve_.reset();
+  coming_ = false;
+}
+
+} // namespace goss
