@@ -300,6 +300,41 @@ TEST_F(ProcessRank, CallsWithoutAStreamStartWhileMemoryIsFreed) {
   }
 }
 
+/// As above, but a call with host buffers needs the error feedback that an earlier call has left on the device.
+TEST_F(ProcessRank, ErrorFeedbackComesHomeWhileMemoryIsFreed) {
+  constexpr std::size_t kCounted = 30000;
+  auto* memory = reinterpret_cast<float*>(device_.memory(kLongBytes));
+  auto own = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+  auto* in_stream = reinterpret_cast<float*>(own->data());
+  goss_options how = GOSS_OPTIONS_INIT;
+  how.codec = "int8+ef";
+  how.tensor = 3;
+  for (int i = 0; i < 3; ++i) {
+    std::vector<float> host = roughValues(rank_);
+    write(memory, host);
+    how.flags = 0;
+    ASSERT_OK(goss_all_reduce(comm_, memory, memory, kCounted, GOSS_FLOAT32, GOSS_SUM, &how, nullptr));
+    auto freed = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+    barrier();
+    if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    goss_options ordered = GOSS_OPTIONS_INIT;
+    ordered.stream = device_.stream();
+    ASSERT_OK(goss_all_reduce(comm_, in_stream, in_stream, 100, GOSS_FLOAT32, GOSS_SUM, &ordered, nullptr));
+    {
+      const std::jthread other([&] {
+        if (rank_ == 0) freed.reset();
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      how.flags = GOSS_ON_HOST; // The driver is not asked where the buffer lies.
+      ASSERT_OK(goss_all_reduce(comm_, host.data(), host.data(), kCounted, GOSS_FLOAT32, GOSS_SUM, &how, nullptr));
+    }
+    ASSERT_TRUE(device_.synchronize());
+  }
+  std::vector<float> kept(kCounted);
+  ASSERT_OK(goss_codec_state_read(comm_, 3, kept.data(), kept.size()));
+  EXPECT_THAT(kept, ::testing::Contains(::testing::Ne(0.0F)));
+}
+
 /// Where processes may not map each other's memory the ranks try it once.
 TEST_F(ProcessRank, NobodyTriesAgainWhatIsNotPermitted) {
   const std::vector<float> values = roughValues(rank_);

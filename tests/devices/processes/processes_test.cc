@@ -124,6 +124,11 @@ TEST(ProcessesFreeMemory, WhileCallsWithoutAStreamStart) {
       .expectSuccess();
 }
 
+TEST(ProcessesFreeMemory, WhileErrorFeedbackComesHome) {
+  Processes("ErrorFeedbackComesHomeWhileMemoryIsFreed", 2, {"CUDA_STANDIN_LOCK=1", "GOSS_TIMEOUT_MS=20000"})
+      .expectSuccess();
+}
+
 TEST(ProcessesMapMemory, AUseAfterItsOwnerFreedItIsFound) {
   Processes("AUseOfMemoryThatItsOwnerFreedIsFound", 2).expectSuccess();
 }
