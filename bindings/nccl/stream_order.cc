@@ -33,7 +33,7 @@ Result<std::unique_ptr<StreamOrder>> StreamOrder::make(Device& device, goss_comm
   std::unique_ptr<StreamOrder> made(new StreamOrder(device, comm, std::move(turns)));
   // A rank that is through may end `comm` at once, while others still exchange: their communicators are made, and fail.
   made->replays_made_ = lastFailure(goss_comm_dup(comm, &made->replays_));
-  for (auto* event : {&made->end_, &made->fork_, &made->scalar_, &made->probe_}) {
+  for (auto* event : {&made->end_, &made->fork_, &made->scalar_}) {
     auto fresh = device.event();
     if (!fresh.isOk()) return fresh.status();
     *event = fresh.take();
@@ -262,11 +262,23 @@ Status StreamOrder::startNext(Call& call, void* stream, goss_request_t* request)
 
 // ---- Ends ----
 
+/// A rank whose device has failed counts as lost for the others. The driver is not asked whose device that is: it may
+/// wait for a stream that the program's abort opens, behind this failure.
 void StreamOrder::note(const Status& failure) {
   if (!failure_.isOk()) return;
-  // If this rank's device still works, another rank's device has failed: that rank counts as lost.
-  const bool lives = failure.kind() == GOSS_ERR_DEVICE && probe_ != nullptr && probe_->isDone().isOk();
-  fail(lives ? Status::error(GOSS_ERR_PEER_LOST, std::string(failure.text())) : failure);
+  const bool of_other = failure.kind() == GOSS_ERR_DEVICE && blamesOther();
+  fail(of_other ? Status::error(GOSS_ERR_PEER_LOST, std::string(failure.text())) : failure);
+}
+
+/// Whether a communicator has failed by another rank's fault.
+bool StreamOrder::blamesOther() const {
+  for (goss_comm_t comm : {comm_, replays_}) {
+    std::int32_t own = -1;
+    std::int32_t blamed = -1;
+    if (comm == nullptr || goss_comm_rank(comm, &own) != GOSS_SUCCESS) continue;
+    if (goss_comm_error_rank(comm, &blamed) == GOSS_SUCCESS && blamed >= 0 && blamed != own) return true;
+  }
+  return false;
 }
 
 void StreamOrder::fail(const Status& failure) {

@@ -82,6 +82,7 @@ class StreamOrder {
   // Under mutex_.
   void collect();
   void note(const Status& failure);
+  [[nodiscard]] bool blamesOther() const;
   void fail(const Status& failure);
 
   Device& device_; ///< The CUDA provider.
@@ -104,8 +105,6 @@ class StreamOrder {
   Status failure_;
   bool aborted_ = false;
   std::shared_ptr<GraphCalls> graphs_; ///< Null: no call was captured so far.
-
-  std::unique_ptr<DeviceEvent> probe_; ///< Nobody records it; isDone() tells whether the device has failed.
 };
 
 } // namespace goss::nccl

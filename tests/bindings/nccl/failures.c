@@ -1,5 +1,7 @@
 // What a failure leaves: an error that names who is to blame, and no old number in any result.
-// failures killed | stopped | mismatch | message | abort | revoke | shrink | early | device | scalar_late | scalar_lost
+// failures killed | stopped | mismatch | message | abort | revoke | shrink | early | device | device_freed |
+// scalar_late
+//          | scalar_lost
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
@@ -172,6 +174,34 @@ static void deviceLost(Rank* rank) {
   rank->comm = NULL;
 }
 
+static void* freeLater(void* memory) {
+  CUDA(cuMemFree_v2((CUdeviceptr)(uintptr_t)memory));
+  return NULL;
+}
+
+/// A device fails on rank 1 while a thread of rank 0 frees memory, for which the stream must pass its call: rank 0 is
+/// told, and its abort lets both go on, although the driver answers nobody meanwhile.
+static void deviceLostWhileFreeing(Rank* rank) {
+  if (rank->rank == 1) {
+    float* data = deviceFloats(kCount);
+    usleep(400000);
+    cudaStandinFail(0, 1);
+    (void)ncclAllReduce(data, data, kCount, ncclFloat32, ncclSum, rank->comm, rank->stream);
+    (void)failed(rank->comm);
+    sleep(2); // Until the other rank knows.
+    _exit(0);
+  }
+  float* freed = deviceFloats(kCount);
+  begun(rank);
+  pthread_t other;
+  CHECK(pthread_create(&other, NULL, freeLater, freed) == 0);
+  CHECK(failed(rank->comm) == ncclRemoteError);
+  CHECK(strstr(ncclGetLastError(rank->comm), "cuda device 0") != NULL);
+  OK(ncclCommAbort(rank->comm));
+  rank->comm = NULL;
+  pthread_join(other, NULL);
+}
+
 /// PreMulSum with a number in device memory, which is fetched behind what the stream does before.
 static ncclRedOp_t scaledByDevice(Rank* rank) {
   float* scalar = deviceFloats(1);
@@ -240,6 +270,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "shrink") == 0) return runRanks(3, 1, shrunk);
   if (strcmp(how, "early") == 0) return runRanks(2, -1, early);
   if (strcmp(how, "scalar_late") == 0) return runRanks(2, -1, scalarLate);
+  if (strcmp(how, "device_freed") == 0) return runRanks(2, 1, deviceLostWhileFreeing);
   if (strcmp(how, "scalar_lost") == 0) return runRanks(2, -1, scalarLost);
   return strcmp(how, "device") == 0 ? runRanks(2, -1, deviceLost) : 2;
 }
