@@ -42,8 +42,9 @@ class DeviceMemory final : public DeviceBlock {
 /// The status of a call on memory of processes: what the driver refuses is no failure of the device.
 Status ofSharing(const Context& context, CUresult error, const char* call) {
   const bool refuses = error == CUDA_ERROR_INVALID_VALUE || error == CUDA_ERROR_INVALID_CONTEXT ||
-                       error == CUDA_ERROR_INVALID_HANDLE || error == CUDA_ERROR_OUT_OF_MEMORY ||
-                       error == CUDA_ERROR_NOT_PERMITTED || error == CUDA_ERROR_NOT_SUPPORTED;
+                       error == CUDA_ERROR_ALREADY_MAPPED || error == CUDA_ERROR_INVALID_HANDLE ||
+                       error == CUDA_ERROR_OUT_OF_MEMORY || error == CUDA_ERROR_NOT_PERMITTED ||
+                       error == CUDA_ERROR_NOT_SUPPORTED;
   if (!refuses) return context.statusOf(error, call);
   return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: processes do not share the memory: {}: {}",
                                                          context.name(), call, context.driver().textOf(error)));

@@ -34,7 +34,7 @@ Result<PeerMemory::Block> PeerMemory::map(const PeerAllocation& allocation) {
   sweep();
   Result<std::unique_ptr<DeviceBlock>> block = device_.importMemory(allocation.handle, allocation.bytes);
   if (!block.isOk()) {
-    succeeds_ = false;
+    if (unwanted_.empty()) succeeds_ = false;
     return block.status();
   }
   return mapped_.emplace(key, Mapped{allocation, block.take(), ++clock_}).first->second.block;

@@ -37,9 +37,11 @@ class PeerMemory {
   PeerMemory(const PeerMemory&) = delete;
   PeerMemory& operator=(const PeerMemory&) = delete;
 
-  /// The mapped memory, which stays mapped as long as somebody holds it. Errors: as Device::importMemory().
+  /// The mapped memory, which stays mapped as long as somebody holds it. Errors: as Device::importMemory(), which may
+  /// refuse memory as long as what its owner had there before is mapped.
   Result<Block> map(const PeerAllocation& allocation);
-  /// Whether map() has always succeeded. If processes may not map each other's memory, later calls do not try.
+  /// Whether map() has succeeded whenever no memory was left to unmap. If processes may not map each other's memory,
+  /// later calls do not try.
   /// Thread-safe.
   [[nodiscard]] bool succeeds() const { return succeeds_; }
   /// Whether map() was ever called. Thread-safe.

@@ -1,5 +1,7 @@
 #include "execution/shared_call.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -226,6 +228,10 @@ void SharedCall::share() {
 void SharedCall::tellMapped() {
   have_mapped_ = true;
   const Result<bool> mapped = job_->isDone();
+  if (!mapped.isOk() && !station_->peers.succeeds())
+    environment_.propagator.log().warn(
+        fmt::format("rank {} does not share its GPU with the ranks of its host any more, which is slower: {}",
+                    environment_.group.rank(), mapped.status().text()));
   memory_.own().mapped = mapped.isOk() ? memory_.hash() : 0;
   meet();
 }

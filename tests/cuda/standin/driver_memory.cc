@@ -13,12 +13,7 @@ using standin::memory;
 namespace {
 
 /// What an IPC handle holds.
-struct Shared {
-  std::int64_t pid;
-  std::int64_t fd;
-  std::uint64_t id;
-  std::uint64_t bytes;
-};
+using Shared = standin::Memory::Exported;
 static_assert(sizeof(Shared) <= sizeof(CUipcMemHandle));
 
 /// Freeing and unregistering wait for the device, as the driver 580 does on an H200 (goss-device-limits).
@@ -170,7 +165,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   if (standin::settings().ipc == 0) return CUDA_ERROR_NOT_SUPPORTED;
   if (!range || range->kind != Kind::device || range->imported || !range->exportable) return CUDA_ERROR_INVALID_VALUE;
   std::memset(handle, 0, sizeof *handle);
-  const Shared shared{::getpid(), range->fd, range->id, range->bytes};
+  const Shared shared{::getpid(), range->fd, range->id, range->base, range->bytes};
   std::memcpy(handle, &shared, sizeof shared);
   return CUDA_SUCCESS;
 }
@@ -179,11 +174,11 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* out, CUipcMemHandle handle, unsigned
   if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
   Shared shared{};
   std::memcpy(&shared, &handle, sizeof shared);
-  if (shared.pid == ::getpid()) return CUDA_ERROR_INVALID_CONTEXT; // a process opens no handle of its own
+  if (shared.owner == ::getpid()) return CUDA_ERROR_INVALID_CONTEXT; // a process opens no handle of its own
   if (standin::settings().ipc == 2) return CUDA_ERROR_NOT_PERMITTED;
   standin::countOpened();
-  const std::uintptr_t address =
-      memory().import(shared.pid, shared.fd, shared.id, shared.bytes, standin::currentDevice());
+  if (memory().isStale(shared)) return CUDA_ERROR_ALREADY_MAPPED;
+  const std::uintptr_t address = memory().import(shared, standin::currentDevice());
   if (address == 0) return CUDA_ERROR_INVALID_VALUE;
   *out = address;
   return CUDA_SUCCESS;

@@ -99,10 +99,20 @@ bool Memory::add(void* memory, std::size_t bytes, int device) {
   return true;
 }
 
-std::uintptr_t Memory::import(std::int64_t owner, std::int64_t fd, std::uint64_t id, std::size_t bytes, int device) {
+bool Memory::isStale(const Exported& exported) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& entry) {
+    const Range& range = entry.second;
+    return range.imported && !range.freed && range.owner == exported.owner && range.life != nullptr &&
+           range.life->id != exported.id && range.owner_base < exported.base + exported.bytes &&
+           exported.base < range.owner_base + range.bytes;
+  });
+}
+
+std::uintptr_t Memory::import(const Exported& exported, int device) {
   const auto is_it = [&](const Range& range) {
-    return range.life != nullptr && range.life->id == id && range.life->owner == static_cast<std::uint64_t>(owner) &&
-           range.life->freed == 0;
+    return range.life != nullptr && range.life->id == exported.id &&
+           range.life->owner == static_cast<std::uint64_t>(exported.owner) && range.life->freed == 0;
   };
   {
     const std::lock_guard lock(mutex_);
@@ -112,9 +122,16 @@ std::uintptr_t Memory::import(std::int64_t owner, std::int64_t fd, std::uint64_t
       return base;
     }
   }
-  Range range{.bytes = bytes, .mapped_bytes = pages(bytes), .device = device, .imported = true, .opens = 1};
+  Range range{.bytes = exported.bytes,
+              .mapped_bytes = pages(exported.bytes),
+              .device = device,
+              .imported = true,
+              .owner = exported.owner,
+              .owner_base = exported.base,
+              .opens = 1};
   char path[64];
-  std::snprintf(path, sizeof path, "/proc/%ld/fd/%ld", static_cast<long>(owner), static_cast<long>(fd));
+  std::snprintf(path, sizeof path, "/proc/%ld/fd/%ld", static_cast<long>(exported.owner),
+                static_cast<long>(exported.fd));
   range.fd = ::open(path, O_RDWR | O_CLOEXEC);
   if (range.fd < 0) return 0;
   // The descriptor may name another file by now: only a file of the right size can have a Life at its end.

@@ -28,10 +28,12 @@ struct Range {
   Kind kind = Kind::device;
   int device = 0;
   std::uint64_t id = 0;
-  int fd = -1;           ///< The memory itself, where the caller's addresses fault.
-  char* alias = nullptr; ///< Where the stand-in reaches it.
-  bool freed = false;    ///< Device memory keeps its addresses when it is freed, so that later uses are found.
-  bool imported = false; ///< Another process owns it.
+  int fd = -1;            ///< The memory itself, where the caller's addresses fault.
+  char* alias = nullptr;  ///< Where the stand-in reaches it.
+  bool freed = false;     ///< Device memory keeps its addresses when it is freed, so that later uses are found.
+  bool imported = false;  ///< Another process owns it.
+  std::int64_t owner = 0; ///< That process, and the address there.
+  std::uintptr_t owner_base = 0;
   bool exportable = true;
   Life* life = nullptr; ///< Device memory's, in a page of its own behind the memory, which all processes see.
   int opens = 0;        ///< How often imported memory was opened.
@@ -47,9 +49,19 @@ class Memory {
   bool add(void* memory, std::size_t bytes, int device);
   /// False: not the beginning of an allocation of one of these kinds.
   bool release(std::uintptr_t memory, Kind kind);
-  /// Maps device memory of another process, its allocation `id`: descriptor `fd` there. Memory that is mapped already
-  /// is opened once more, at its address. 0: there is no such memory, or it was freed.
-  std::uintptr_t import(std::int64_t owner, std::int64_t fd, std::uint64_t id, std::size_t bytes, int device);
+  /// Memory of another process, as an IPC handle names it.
+  struct Exported {
+    std::int64_t owner; ///< The process.
+    std::int64_t fd;    ///< Its descriptor.
+    std::uint64_t id;   ///< Its allocation.
+    std::uint64_t base; ///< Its address there.
+    std::uint64_t bytes;
+  };
+  /// Maps device memory of another process. Memory that is mapped already is opened once more, at its address. 0: there
+  /// is no such memory, or it was freed.
+  std::uintptr_t import(const Exported& exported, int device);
+  /// Whether other memory is mapped that its owner had at these addresses before.
+  bool isStale(const Exported& exported) const;
   /// Closes what import() has opened. False: it has not.
   bool close(std::uintptr_t memory);
 

@@ -382,6 +382,39 @@ TEST_F(ProcessRank, MemoryThatWasAllocatedAgainIsMappedAgain) {
   }
 }
 
+/// Rank 1 has other memory where rank 0 has mapped what was there before, and cannot unmap while its stream waits for
+/// rank 1: the call is staged, and later ones are shared again.
+TEST_F(ProcessRank, MemoryIsMappedAgainWhenNoStreamWaits) {
+  goss_comm_t other = nullptr;
+  ASSERT_OK(goss_comm_dup(comm_, &other));
+  auto memory = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+  auto own = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+  const std::vector<float> values = roughValues(rank_);
+  const std::vector<float> expected = sumsOnHost(values);
+  for (const bool is_staged : {false, true, false}) {
+    if (is_staged && rank_ == 1) {
+      memory.reset();
+      memory = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+    }
+    write(memory->data(), values);
+    barrier();
+    goss_options ordered = GOSS_OPTIONS_INIT;
+    ordered.stream = device_.stream();
+    const auto wait = [&] {
+      ASSERT_OK(goss_all_reduce(other, own->data(), own->data(), 100, GOSS_FLOAT32, GOSS_SUM, &ordered, nullptr));
+    };
+    if (is_staged && rank_ == 0) wait();
+    const Copied before = copiedBytes();
+    ASSERT_OK(goss_all_reduce(comm_, memory->data(), memory->data(), kLong, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
+    const Copied after = copiedBytes();
+    if (is_staged && rank_ == 1) wait();
+    ASSERT_TRUE(device_.synchronize());
+    EXPECT_EQ(read(memory->data()), expected);
+    EXPECT_EQ(after.to_device - before.to_device, is_staged ? kLongBytes : 0) << "on rank " << rank_;
+  }
+  EXPECT_OK(goss_comm_destroy(other));
+}
+
 /// A process that reads what its owner freed loses its device, as the stand-in sees to.
 TEST_F(ProcessRank, AUseOfMemoryThatItsOwnerFreedIsFound) {
   auto memory = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();

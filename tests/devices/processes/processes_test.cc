@@ -109,6 +109,10 @@ TEST(ProcessesMapMemory, OnceAndAgainWhenItIsOther) {
     Processes("MemoryThatWasAllocatedAgainIsMappedAgain", 3, {"CUDA_STANDIN_REUSE=1", changing}).expectSuccess();
 }
 
+TEST(ProcessesMapMemory, AgainWhenNoStreamWaits) {
+  Processes("MemoryIsMappedAgainWhenNoStreamWaits", 2, {"CUDA_STANDIN_REUSE=1"}).expectSuccess();
+}
+
 TEST(ProcessesFreeMemory, WhileAStreamWaits) {
   Processes("MemoryIsFreedWhileAStreamWaitsForRanksThatComeLater", 3, {"CUDA_STANDIN_LOCK=1", "GOSS_TIMEOUT_MS=20000"})
       .expectSuccess();
