@@ -62,6 +62,7 @@ Result<DeviceStation*> Devices::station(int ordinal) {
   Result<std::unique_ptr<DeviceQueue>> out = device.value()->queue(nullptr);
   if (!out.isOk()) return out.status();
   const bool computes = computes_ && device.value()->prepareArithmetic().isOk();
+  const std::lock_guard lock(mutex_); // Others look for stations meanwhile.
   return &stations_.try_emplace(ordinal, *device.value(), in.take(), out.take(), computes).first->second;
 }
 
