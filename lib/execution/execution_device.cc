@@ -184,13 +184,12 @@ Status Execution::prepare(bool in_group) {
   }
   if (const Result<DeviceStation*> station = environment_.devices.station(call_.device.device); station.isOk()) {
     auto reserve = std::make_shared<BlockReserve>();
-    auto lock = environment_.engine.enter();
-    memory_.want(*station.value(), {*this, *plan_, call_, edge_}, residuals_, call.device.grouped, *reserve);
-    if (!reserve->takeIdle()) {
-      lock.unlock();
-      (void)reserve->allocate(); // openStages() says why.
-      lock.lock();
+    {
+      auto lock = environment_.engine.enter();
+      memory_.want(*station.value(), {*this, *plan_, call_, edge_}, residuals_, call.device.grouped, *reserve);
     }
+    if (!reserve->takeIdle()) (void)reserve->allocate(); // openStages() says why.
+    auto lock = environment_.engine.enter();
     if (state() != State::active) memory_.take(std::move(reserve));
   }
   return environment_.devices.prepare(call_.device.device, call_.device.stream);

@@ -84,21 +84,24 @@ Result<Operation*> CollectiveRunner::start(const Call& call, bool persistent) {
     operation = acquired.take();
   }
   operation->persistent = persistent;
-  if (!persistent && operation->streamOrdered() != nullptr) {
-    const BlockedCallGuard inside(environment_.operations.blockedCalls(), lock);
-    lock.unlock();
-    Status prepared = operation->streamOrdered()->prepare(call.device.grouped);
-    lock.lock();
-    if (!prepared.isOk()) return prepared;
-  }
   OperationTable& operations = environment_.operations;
-  Operation* handed_out = operations.handOut(std::move(operation)); // Before the start, which must not be undone.
-  if (persistent) return handed_out;
-  if (Status status = operations.launchOnLoop(*handed_out); !status.isOk()) {
-    operations.takeBack(*handed_out);
-    return status;
-  }
-  return handed_out;
+  const auto launch = [&]() GOSS_ON_LOOP -> Result<Operation*> {
+    Operation* handed_out = operations.handOut(std::move(operation)); // Before the start, which must not be undone.
+    if (persistent) return handed_out;
+    if (Status status = operations.launchOnLoop(*handed_out); !status.isOk()) {
+      operations.takeBack(*handed_out);
+      return status;
+    }
+    return handed_out;
+  };
+  StreamOrdered* const ordered = operation->streamOrdered();
+  if (persistent || ordered == nullptr) return launch();
+  operations.blockedCalls().enter();
+  lock.unlock();
+  Status prepared = ordered->prepare(call.device.grouped);
+  auto again = environment_.engine.enter(); // A thread that drives lets in those that enter.
+  operations.blockedCalls().leave(again);
+  return prepared.isOk() ? launch() : prepared;
 }
 
 std::string CollectiveRunner::trials() {
