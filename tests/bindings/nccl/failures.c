@@ -1,7 +1,5 @@
 // What a failure leaves: an error that names who is to blame, and no old number in any result.
-// failures killed | stopped | mismatch | message | abort | revoke | shrink | early | device | device_freed |
-// scalar_late
-//          | scalar_lost
+// failures HOW; main() lists what HOW may be.
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
