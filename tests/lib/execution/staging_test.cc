@@ -3,28 +3,43 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
-#include <utility>
+#include <thread>
 #include <vector>
 
 namespace goss {
 namespace {
 
-/// An event that is done when it has been asked twice since it was recorded.
+/// What the device was told to mark the end of, and whether it has come to it.
+struct Progress {
+  const bool raises; ///< The device raises flags; else events tell.
+  std::atomic<Flag> flag{nullptr};
+  std::atomic<std::uint32_t> value{0};
+  std::atomic<int> records{0};
+  std::atomic<bool> done{false};
+
+  void end() {
+    done = true;
+    if (raises) std::atomic_ref(*flag.load()).store(value, std::memory_order_release);
+  }
+};
+
 class SlowEvent final : public DeviceEvent {
  public:
-  Result<bool> isDone() override { return left_ == 0 || --left_ == 0; }
-  void record() { left_ = 2; }
-  [[nodiscard]] bool isUnderWay() const { return left_ > 0; }
+  explicit SlowEvent(const Progress& progress) : progress_(progress) {}
+  Result<bool> isDone() override { return progress_.done.load(); }
 
  private:
-  int left_ = 0;
+  const Progress& progress_;
 };
 
 class RefusingQueue final : public DeviceQueue {
  public:
+  explicit RefusingQueue(Progress& progress) : progress_(progress) {}
   [[nodiscard]] void* stream() const override { return nullptr; }
   Status check() override { return {}; }
   Status copy(std::span<const CopyJob>) override { return refusal(); }
@@ -33,18 +48,38 @@ class RefusingQueue final : public DeviceQueue {
   Status openError(const ErrorJob&) override { return refusal(); }
   Status keepError(const ErrorJob&) override { return refusal(); }
   Status addMomentum(const MomentumJob&) override { return refusal(); }
-  Status raise(Flag, std::uint32_t) override { return {}; }
+  Status raise(Flag flag, std::uint32_t value) override {
+    if (!progress_.raises) return Status::error(GOSS_ERR_UNSUPPORTED, "no flags");
+    progress_.value = value;
+    progress_.flag = flag;
+    return {};
+  }
   Status await(Flag, std::uint32_t) override { return {}; }
-  Status record(DeviceEvent& event) override {
-    static_cast<SlowEvent&>(event).record();
+  Status record(DeviceEvent&) override {
+    ++progress_.records;
     return {};
   }
   Status await(DeviceEvent&) override { return {}; }
   static Status refusal() { return Status::error(GOSS_ERR_DEVICE, "a kernel is refused"); }
+
+ private:
+  Progress& progress_;
+};
+
+class HostBlock final : public DeviceBlock {
+ public:
+  explicit HostBlock(std::size_t bytes) : memory_(bytes / sizeof(std::max_align_t) + 1), bytes_(bytes) {}
+  [[nodiscard]] std::byte* data() const override { return reinterpret_cast<std::byte*>(memory_.data()); }
+  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
+
+ private:
+  mutable std::vector<std::max_align_t> memory_;
+  const std::size_t bytes_;
 };
 
 class RefusingDevice final : public Device {
  public:
+  explicit RefusingDevice(Progress& progress) : progress_(progress) {}
   [[nodiscard]] std::string name() const override { return "refusing device"; }
   [[nodiscard]] int ordinal() const override { return 0; }
   [[nodiscard]] std::string identity() const override { return "refusing"; }
@@ -52,21 +87,22 @@ class RefusingDevice final : public Device {
   Result<std::unique_ptr<DeviceBlock>> importMemory(const MemoryHandle&, std::size_t) override {
     return RefusingQueue::refusal();
   }
-  Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind, std::size_t) override { return RefusingQueue::refusal(); }
-  Result<std::unique_ptr<DeviceQueue>> queue(void*) override {
-    return std::unique_ptr<DeviceQueue>(std::make_unique<RefusingQueue>());
+  Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind, std::size_t bytes) override {
+    return std::unique_ptr<DeviceBlock>(std::make_unique<HostBlock>(bytes));
   }
-  std::unique_ptr<DeviceQueue> wrap(void*) override { return std::make_unique<RefusingQueue>(); }
+  Result<std::unique_ptr<DeviceQueue>> queue(void*) override {
+    return std::unique_ptr<DeviceQueue>(std::make_unique<RefusingQueue>(progress_));
+  }
+  std::unique_ptr<DeviceQueue> wrap(void*) override { return std::make_unique<RefusingQueue>(progress_); }
   void synchronizeCopies() override {}
   Result<std::unique_ptr<DeviceEvent>> event() override {
-    auto event = std::make_unique<SlowEvent>();
-    events.push_back(event.get());
-    return std::unique_ptr<DeviceEvent>(std::move(event));
+    return std::unique_ptr<DeviceEvent>(std::make_unique<SlowEvent>(progress_));
   }
   Result<std::shared_ptr<const QueuedCodec>> codec(std::string_view) override { return RefusingQueue::refusal(); }
   Status prepareArithmetic() override { return RefusingQueue::refusal(); }
 
-  std::vector<SlowEvent*> events;
+ private:
+  Progress& progress_;
 };
 
 class HalfWork final : public StageWork {
@@ -76,17 +112,25 @@ class HalfWork final : public StageWork {
 };
 
 TEST(WaitedStages, WaitForABatchThatWasRefusedHalfWay) {
-  RefusingDevice device;
-  DeviceStation station(device, device.queue(nullptr).take(), device.queue(nullptr).take());
-  auto stage = WaitedStage::make(station);
-  ASSERT_TRUE(stage.isOk());
-  EXPECT_EQ(stage.value()->start(HalfWork(), 0).kind(), GOSS_ERR_DEVICE);
-  const auto underWay = [&] {
-    return std::any_of(device.events.begin(), device.events.end(), [](SlowEvent* one) { return one->isUnderWay(); });
-  };
-  EXPECT_TRUE(underWay());
-  stage.value()->withdraw();
-  EXPECT_FALSE(underWay());
+  for (const bool raises : {true, false}) {
+    Progress progress{raises};
+    RefusingDevice device(progress);
+    DeviceStation station(device, device.queue(nullptr).take(), device.queue(nullptr).take());
+    WaitedStage stage(station);
+    const HalfWork work;
+    stage.start(work, 0);
+    Result<bool> worked = stage.hasWorked();
+    for (; worked.isOk(); worked = stage.hasWorked())
+      EXPECT_FALSE(worked.value());
+    EXPECT_EQ(worked.status().kind(), GOSS_ERR_DEVICE);
+    EXPECT_TRUE(raises ? progress.flag != nullptr : progress.records > 0) << "A part was enqueued.";
+    const std::jthread device_later([&progress] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      progress.end();
+    });
+    stage.withdraw();
+    EXPECT_TRUE(progress.done);
+  }
 }
 
 } // namespace
