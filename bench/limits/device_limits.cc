@@ -99,7 +99,8 @@ double stagedSeconds(DeviceStation& station, std::byte* memory, std::size_t byte
   std::vector<double> seconds;
   for (int i = 0; i <= samples; ++i) {
     const StreamGate::Shape shape{.fragments = fragments, .slots = kSlots, .gates = 1, .slot_bytes = fragment};
-    const auto gate = require(StreamGate::make(station, stream->stream(), shape));
+    BlockReserve reserve;
+    const auto gate = require(StreamGate::make(station, stream->stream(), shape, reserve));
     const auto work = [&](DeviceQueue& queue, std::uint32_t at, std::uint32_t phase) {
       std::byte* slot = gate->slot(at % kSlots);
       std::byte* place = memory + at * fragment;
