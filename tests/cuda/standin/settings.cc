@@ -26,6 +26,7 @@ Settings read() {
   read.memops = static_cast<int>(number("CUDA_STANDIN_MEMOPS", 1));
   read.kernels = static_cast<int>(number("CUDA_STANDIN_KERNELS", 1));
   read.launch_blocking = number("CUDA_STANDIN_LAUNCH_BLOCKING", 0) != 0;
+  read.lazy = number("CUDA_STANDIN_LAZY", 0) != 0;
   read.lock = number("CUDA_STANDIN_LOCK", 0) != 0;
   read.fail_at = number("CUDA_STANDIN_FAIL_AT", 0);
   read.fail_code = static_cast<int>(number("CUDA_STANDIN_FAIL_CODE", 719));

@@ -25,6 +25,8 @@
 ///   CUDA_STANDIN_MEMOPS=0         cuStreamWaitValue and cuStreamWriteValue are not supported; 2: the first is not
 ///   CUDA_STANDIN_KERNELS=0        devices cannot run the kernels of Gossamer; 2: none that runs for seconds
 ///   CUDA_STANDIN_LAUNCH_BLOCKING=1 who launches a kernel waits until it has run, as with CUDA_LAUNCH_BLOCKING=1
+///   CUDA_STANDIN_LAZY=1           the first launch of each kernel of a program waits for all streams of the device, as
+///                                 with CUDA_MODULE_LOADING=LAZY
 ///   CUDA_STANDIN_LOCK=1           calls wait while another one waits for the device, such as one that frees memory
 ///   CUDA_STANDIN_FAIL_AT=k        the k-th call on a device that reaches a stream or an event, and all calls on that
 ///                                 device after it, fail (0: none); its queues drop what they hold, host functions are
@@ -60,6 +62,7 @@ struct Settings {
   bool reuse = false;
   std::uint64_t pinned_fail_at = 0;
   bool report = false;
+  bool lazy = false;
 };
 
 const Settings& settings();
@@ -132,6 +135,8 @@ struct cudaStandinKernel {
 };
 /// Puts the kernel on the stream, and deletes it behind. Returns a CUresult.
 extern "C" int cudaStandinLaunch(void* stream, cudaStandinKernel* kernel);
+/// A kernel of the program is launched.
+extern "C" void cudaStandinUse(const void* kernel);
 /// Settings::kernels.
 extern "C" bool cudaStandinRunsKernels();
 

@@ -1,6 +1,8 @@
 #include "tests/cuda/standin/streams.h"
 
 #include <map>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -262,3 +264,15 @@ CUresult enterOutsideCaptures() {
 } // namespace standin
 
 void cudaStandinRefuse(std::uint64_t items) { standin::refused_in = items; }
+
+void cudaStandinUse(const void* kernel) {
+  if (!standin::settings().lazy) return;
+  static std::mutex& mutex = *new std::mutex;
+  static std::set<const void*>& loaded = *new std::set<const void*>;
+  {
+    const std::lock_guard lock(mutex);
+    if (!loaded.insert(kernel).second) return;
+  }
+  const standin::LockedDriver locked;
+  standin::synchronize(standin::currentDevice());
+}

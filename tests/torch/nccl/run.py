@@ -22,6 +22,7 @@ PRELOADED = ("standin/libcuda.so.1", "standin/libcudart.so.13", "lib/nccl/libncc
 BACKENDS = ("gossamer", "nccl", "nccl-legacy", "nccl-lazy")
 MODES = {"one queue": {"CUDA_STANDIN_ONE_QUEUE": "1"}, "delay": {"CUDA_STANDIN_DELAY_US": "100"},
          "one queue, delay": {"CUDA_STANDIN_ONE_QUEUE": "1", "CUDA_STANDIN_DELAY_US": "100"}, "tcp": {"GOSS_TRANSPORT": "tcp"},
+         "kernels load late": {"CUDA_STANDIN_LAZY": "1", "CUDA_STANDIN_LOCK": "1"},
          "a device each": {"CUDA_STANDIN_DEVICES": "3"}, "non-blocking communicators": {"TORCH_NCCL_USE_COMM_NONBLOCKING": "1"}}
 
 # Torch's reasons: it asks the device for multicast.

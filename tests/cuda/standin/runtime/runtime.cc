@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "tests/cuda/standin/settings.h"
+
 namespace {
 
 thread_local cudaError_t last = cudaSuccess;
@@ -279,9 +281,12 @@ cudaError_t __cudaGetKernel(void** kernel, const void* function) {
   *kernel = const_cast<void*>(function);
   return cudaSuccess;
 }
-cudaError_t cudaLaunchKernel() { return cudaSuccess; }
-cudaError_t __cudaLaunchKernel() { return cudaSuccess; }
-cudaError_t cudaLaunchKernelExC() { return cudaSuccess; }
+cudaError_t cudaLaunchKernel(const void* kernel) {
+  cudaStandinUse(kernel);
+  return cudaSuccess;
+}
+cudaError_t __cudaLaunchKernel(const void* kernel) { return cudaLaunchKernel(kernel); }
+cudaError_t cudaLaunchKernelExC(const void* /*config*/, const void* kernel) { return cudaLaunchKernel(kernel); }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* /*function*/) {
   std::memset(attributes, 0, sizeof *attributes);
   attributes->maxThreadsPerBlock = 1024;
