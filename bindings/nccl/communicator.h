@@ -32,11 +32,11 @@ struct ncclComm {
     const std::byte* device_scalar; ///< Not null: in place of `scale`.
   };
 
-  /// Takes `comm` over. The state says how it ended.
+  /// Ends the start: takes the communicator over, or sets the state to the result of its error.
   void started(const goss::Result<goss_comm_t>& comm);
-  /// How the start ended, whatever has failed since; ncclInProgress before.
+  /// The result of the start, even if the communicator has failed since; ncclInProgress until the start has ended.
   [[nodiscard]] ncclResult_t start() const { return static_cast<ncclResult_t>(state_.load()); }
-  /// Success, or what ncclCommGetAsyncError and calls return.
+  /// ncclSuccess, or the error that ncclCommGetAsyncError and all calls return.
   [[nodiscard]] ncclResult_t state() const;
   /// Whether calls may be made: ncclSuccess, or refused with a text.
   [[nodiscard]] ncclResult_t ready(const char* call) const;

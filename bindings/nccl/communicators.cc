@@ -25,8 +25,8 @@ using goss::nccl::Turn;
 
 namespace {
 
-/// Enrolls a communicator that `start` brings to life, out of `parent` (null: out of none). A new world opens the
-/// device that is current: later on, another communicator's stream may wait for this thread, and to open it for that.
+/// Enrolls a communicator that `start` creates from `parent` (null: from none). A new world opens the current device
+/// here, because to open it later could wait for another communicator's stream, which may wait for this thread.
 ncclResult_t make(const std::shared_ptr<ncclComm>& comm, const ncclComm* parent, ncclComm_t* out, Starter start) {
   *out = goss::nccl::enroll(comm);
   return goss::nccl::begin(comm, parent, out, [device = &comm->device, start = std::move(start)](Turn& turn) {
@@ -54,7 +54,8 @@ ncclResult_t initRank(ncclComm_t* out, int ranks, const ncclUniqueId& id, int ra
               [=](Turn&) { return goss::nccl::meet(id, rank, ranks); });
 }
 
-/// The config of a communicator that comes out of another: what `given` leaves open is the parent's.
+/// The config of a communicator that is created from another: fields that `given` leaves undefined have the parent's
+/// values.
 Result<ncclConfig_t> inherit(const ncclComm& parent, const ncclConfig_t* given) {
   auto config = goss::nccl::readConfig(given);
   if (config.isOk() && config.value().blocking == NCCL_CONFIG_UNDEF_INT)

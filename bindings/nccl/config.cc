@@ -17,7 +17,7 @@ static_assert(sizeof(ncclConfig_t) == 120);
 static_assert(sizeof(ncclCollConfig_t) == 72);
 static_assert(sizeof(ncclEncryptionConfig_t) == 32);
 
-/// Which version brought the fields that begin at `offset`.
+/// The version of NCCL that added the fields which begin at `offset`.
 struct Growth {
   std::size_t offset;
   unsigned version;

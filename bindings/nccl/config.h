@@ -1,4 +1,4 @@
-/// Structs that grew with NCCL's versions: what a caller of any version gave, in the newest form.
+/// Converts configs, whose structs have grown with NCCL's versions, to the newest form.
 #ifndef GOSS_BINDINGS_NCCL_CONFIG_H_
 #define GOSS_BINDINGS_NCCL_CONFIG_H_
 
@@ -7,14 +7,14 @@
 
 namespace goss::nccl {
 
-/// Every field undefined.
+/// A config in which every field has NCCL's value for undefined.
 ncclConfig_t emptyConfig();
 /// `given` may be nullptr: all fields undefined. A field counts if `size` reaches over it and `version` knew it: the
 /// tail padding of 2.14 and 2.17 to 2.25 holds no fields, though later ones lie there. Errors:
 /// GOSS_ERR_INVALID_ARGUMENT for a struct that NCCL_CONFIG_INITIALIZER did not set, or values that NCCL refuses.
 Result<ncclConfig_t> readConfig(const ncclConfig_t* given);
 
-/// What a collective's own config chooses.
+/// The options in a collective's own config.
 struct CallConfig {
   std::string codec;
   std::string algorithm;

@@ -55,7 +55,7 @@ ncclResult_t outcome(Start& start) {
   return state;
 }
 
-/// The first that is neither success nor in progress, else in progress where there is any.
+/// Keeps the first result that is an error, else ncclInProgress if any result is that.
 void add(ncclResult_t& result, ncclResult_t more) {
   if (result == ncclSuccess || (result == ncclInProgress && more != ncclSuccess)) result = more;
 }

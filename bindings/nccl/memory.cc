@@ -17,7 +17,7 @@
 using goss::nccl::find;
 using goss::nccl::refuse;
 
-/// Registered memory; Gossamer stages all memory alike, so it only remembers it.
+/// A registered buffer. Registration has no effect on calls, because Gossamer stages all memory alike.
 struct ncclWindow_vidmem {
   void* memory;
   std::size_t size;

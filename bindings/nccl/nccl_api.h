@@ -1,5 +1,5 @@
 /// The C interface of NCCL 2.32, by which programs call libnccl.so.2: its names, values and layouts, without CUDA's
-/// headers. What the functions do is NCCL's documentation's; docs/nccl.md says where Gossamer differs.
+/// headers. NCCL's documentation describes the functions; docs/nccl.md says where Gossamer differs.
 #ifndef GOSS_BINDINGS_NCCL_NCCL_API_H_
 #define GOSS_BINDINGS_NCCL_NCCL_API_H_
 
@@ -66,7 +66,7 @@ enum { NCCL_SPLIT_NOCOLOR = -1, NCCL_SHRINK_DEFAULT = 0, NCCL_SHRINK_ABORT = 1, 
 #define NCCL_SIM_INFO_MAGIC 0x74685283u
 #define NCCL_VERSION_CODE 23203
 
-/// Grew with NCCL's versions; `size` and `version` say which one a program was compiled with.
+/// This struct has grown with NCCL's versions; `size` and `version` say which one a program was compiled with.
 typedef struct {
   size_t size;
   unsigned magic;

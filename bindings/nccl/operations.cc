@@ -14,7 +14,7 @@ namespace goss::nccl {
 
 namespace {
 
-/// What all of these functions are given.
+/// Arguments that all collectives and messages have.
 struct Given {
   Kind kind;
   const void* send;
@@ -87,7 +87,7 @@ Status check(const Call& call, const ncclComm& comm) {
   return {};
 }
 
-/// What the environment and the call's own config choose.
+/// Sets the codec, the algorithm and the deadline from the environment and from the call's own config.
 Status choose(Call& call, const ncclCollConfig_t* given) {
   auto config = readCallConfig(given);
   if (!config.isOk()) return config.status();

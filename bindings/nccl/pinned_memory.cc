@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxWaste = 4;
 constexpr std::size_t kSmall = std::size_t{64} << 10;
 
-/// The blocks that nobody uses.
+/// The blocks that no caller uses.
 struct Idle {
   std::mutex mutex;
   std::map<Device*, std::multimap<std::size_t, std::unique_ptr<DeviceBlock>>> blocks; ///< By size.

@@ -17,7 +17,7 @@ ncclResult_t onDevice(const char* call) {
       fmt::format("{}: kernels do not communicate by themselves over Gossamer; use NCCL's collectives", call));
 }
 
-/// All ranks, or this one: no rank maps memory of another.
+/// The team of all ranks, or of this rank alone, because no rank maps memory of another.
 ncclTeam_t team(ncclComm_t handle, bool all) {
   const auto comm = goss::nccl::find(handle, "ncclTeam");
   if (comm == nullptr || !all) return {1, 0, 1};

@@ -1,4 +1,5 @@
-/// What an unmodified program is told by its environment. GOSS_TLS and the library's other variables hold besides.
+/// Settings of libnccl.so.2, which unmodified programs give by the environment. GOSS_TLS and the library's other
+/// variables apply too.
 #ifndef GOSS_BINDINGS_NCCL_SETTINGS_H_
 #define GOSS_BINDINGS_NCCL_SETTINGS_H_
 
@@ -16,7 +17,7 @@ struct Settings {
   bool has_timeout = false; ///< GOSS_TIMEOUT_MS is set.
 };
 
-/// Read once.
+/// The settings, read from the environment at the first call.
 const Settings& settings();
 
 /// How long an operation may take, in milliseconds.

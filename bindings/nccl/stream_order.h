@@ -1,6 +1,6 @@
 /// Hands one communicator's calls over to the library, each as a part of its stream (docs/devices.md), in NCCL's order:
-/// a call comes behind the communicator's calls before it, whatever their streams. Those of a group come together;
-/// where the library refuses one, those before it have come, and those behind it do not.
+/// a call comes behind the communicator's calls before it, whatever their streams. Calls of a group are submitted
+/// together; where the library refuses one, those before it are submitted, and those after it are not.
 #ifndef GOSS_BINDINGS_NCCL_STREAM_ORDER_H_
 #define GOSS_BINDINGS_NCCL_STREAM_ORDER_H_
 
@@ -63,12 +63,12 @@ class StreamOrder {
   // Under submit_mutex_.
   Result<DeviceQueue*> queueOf(cudaStream_t stream);
   Result<Queues> queuesOf(const std::vector<std::shared_ptr<Call>>& calls);
-  /// What all of them are being captured into.
+  /// The graph capture that all of `queues` take part in.
   Result<Capture> captureOf(const Queues& queues) const;
   Status submitToGraph(const devices::cuda::Capture& capture, const Queues& queues,
                        const std::vector<std::shared_ptr<Call>>& calls);
   Status join(const Queues& queues);
-  /// The first queue waits for what is in the others now.
+  /// Makes the first queue wait for the work that is in the others now.
   Status gather(const Queues& queues);
   Status leave(const Queues& queues);
   /// All queues but the first wait for `event`.

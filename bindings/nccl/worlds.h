@@ -1,4 +1,4 @@
-/// How communicators come about: by unique ids, and out of others.
+/// How communicators are created: from unique ids, and from other communicators.
 #ifndef GOSS_BINDINGS_NCCL_WORLDS_H_
 #define GOSS_BINDINGS_NCCL_WORLDS_H_
 

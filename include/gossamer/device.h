@@ -97,7 +97,7 @@ struct MomentumJob {
 /// graphs return to 0 between launches. The host accesses it by std::atomic_ref, with acquire and release.
 using Flag = std::uint32_t*;
 
-/// A place in a queue.
+/// Marks a position in a queue, as a CUDA event does in a stream.
 class DeviceEvent {
  public:
   virtual ~DeviceEvent() = default;
@@ -181,7 +181,7 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  /// For texts: "cuda device 0 (NVIDIA H100)".
+  /// The device's name in texts, such as "cuda device 0 (NVIDIA H100)".
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual int ordinal() const = 0;
   /// As DeviceProvider::currentIdentity(), of this device.
@@ -207,9 +207,9 @@ class Device {
   virtual Result<std::unique_ptr<DeviceQueue>> queue(void* stream) = 0;
   /// As queue(), for a caller's stream that queue() has accepted before. Asks the driver nothing.
   virtual std::unique_ptr<DeviceQueue> wrap(void* stream) = 0;
-  /// From now on the program's copies without a stream end when the bytes are on the device, and so do those before.
-  /// By default CUDA's return before where they read pageable memory, and other queues could read what was there.
-  /// Cheap but for the first time.
+  /// From now on the program's copies that name no stream return only when their bytes, and those of earlier copies,
+  /// are on the device. By default CUDA's return before where they read pageable memory, and other queues could read
+  /// what was there. Cheap but for the first time.
   virtual void synchronizeCopies() = 0;
   virtual Result<std::unique_ptr<DeviceEvent>> event() = 0;
 
@@ -225,7 +225,7 @@ class Device {
 class DeviceProvider {
  public:
   virtual ~DeviceProvider() = default;
-  /// As GOSS_DEVICE names it: "cuda".
+  /// The name of the provider in GOSS_DEVICE, such as "cuda".
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual int deviceCount() const = 0;
   /// Where `pointer` points; unknown addresses are host memory. Cheap: called once or twice a collective. Makes no
@@ -238,8 +238,8 @@ class DeviceProvider {
   [[nodiscard]] virtual bool hasCurrent() const = 0;
   /// The calling thread's current device, or the first one.
   virtual Result<Device*> current() = 0;
-  /// What tells the device that current() means from others, alike in all processes of the host: at most 16 bytes.
-  /// Empty: it cannot be told. Makes no context on any device.
+  /// An identifier of the device that current() returns, equal in all processes of the host: at most 16 bytes. Empty:
+  /// the device has none. Makes no context on any device.
   virtual std::string currentIdentity() = 0;
 };
 

@@ -1,4 +1,4 @@
-/// What processes that exchange data through memory must know of caches.
+/// Properties of caches that matter to processes which exchange data through shared memory.
 #ifndef GOSS_LIB_BASE_CACHE_LINES_H_
 #define GOSS_LIB_BASE_CACHE_LINES_H_
 

@@ -46,7 +46,7 @@ Result<std::unique_ptr<DeviceProvider>> makeDeviceProvider(std::string_view name
 
 Catalogue makeCatalogue();
 
-/// What specs of codecs are made of, as goss_codecs() hands it out.
+/// The stages of codec specs, as the JSON text of goss_codecs().
 std::string describeCodecs();
 
 /// Why no device can run the codec of a canonical spec; empty: one may, or a user has registered the codec.

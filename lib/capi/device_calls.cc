@@ -17,7 +17,7 @@ Status refuse(const char* function, const char* why) {
   return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: {}", function, why));
 }
 
-/// In place of an ordinal.
+/// Stands for host memory, in place of a device's ordinal.
 constexpr int kHost = -1;
 constexpr int kPinned = -2; ///< The stream of the call reads it, whatever device was current at its allocation.
 

@@ -1,4 +1,4 @@
-/// What the C functions of collectives and messages ask of buffers and streams.
+/// Finds where the buffers of collectives and messages lie, and enqueues calls on their callers' streams.
 #ifndef GOSS_LIB_CAPI_DEVICE_CALLS_H_
 #define GOSS_LIB_CAPI_DEVICE_CALLS_H_
 
@@ -30,7 +30,7 @@ struct Places {
 Result<Places> findPlaces(const char* function, World& world, const CallBuffers& buffers, const StreamUse& use);
 /// Whether both buffers are host memory. The world has devices.
 bool areFoundOnHost(World& world, const CallBuffers& buffers);
-/// Whether both buffers are host memory. Here, because the shortest calls ask it.
+/// Whether both buffers are host memory. Inline, because the shortest calls call it.
 inline bool areOnHost(World& world, const CallBuffers& buffers) {
   return !world.devices().present() || areFoundOnHost(world, buffers);
 }

@@ -11,7 +11,7 @@ struct LastError {
   int culprit = -1; ///< World rank.
 };
 
-/// The C ABI promises it per thread, as errno does; there is no other place to keep it.
+/// The last error is thread-local, because the C ABI promises it per thread, as errno is.
 LastError& lastErrorOfThisThread() {
   thread_local LastError last;
   return last;

@@ -29,7 +29,7 @@ class ContextVote {
   [[nodiscard]] std::vector<int> members() const;
 
  private:
-  /// What a rank says.
+  /// A rank's part of the exchange.
   struct Entry {
     std::int32_t color;
     std::int32_t key;

@@ -15,7 +15,7 @@
 
 namespace goss {
 
-/// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock. The operations are those that
+/// Thread-safe where not marked OnLoop; OnLoop functions need the engine's lock. The operations are those that
 /// Messenger::start() and CollectiveRunner::start() return.
 class Requests {
  public:

@@ -11,13 +11,13 @@ namespace goss {
 
 namespace {
 
-/// What a rank says of its part.
+/// What a rank tells the others of its part of the window.
 struct Entry {
   std::uint64_t count;
   std::uint64_t dtype;
 };
 
-/// Ok when all ranks have said the same.
+/// Ok when the entries of all ranks are equal.
 Status compare(const std::vector<Entry>& entries) {
   const Entry& first = entries.front();
   for (std::size_t rank = 1; rank < entries.size(); ++rank) {

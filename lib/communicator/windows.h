@@ -15,7 +15,7 @@
 
 namespace goss {
 
-/// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock.
+/// Thread-safe where not marked OnLoop; OnLoop functions need the engine's lock.
 class Windows {
  public:
   /// What a rank gives to a window.

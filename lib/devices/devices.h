@@ -18,7 +18,7 @@
 
 namespace goss {
 
-/// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock.
+/// Thread-safe where not marked OnLoop; OnLoop functions need the engine's lock.
 class Devices {
  public:
   /// Opens the devices of the provider that Config::device names. If it names none, opens those of `cuda` if this
@@ -39,14 +39,14 @@ class Devices {
   Result<DeviceStation*> station(int ordinal);
   /// Opens the device, and checks whether `stream` (null: there is none) accepts work now. Returns only errors of the
   /// caller, such as a stream that is being captured. If the device has failed, the call still starts and fails, so
-  /// that the other ranks hear of it.
+  /// that the other ranks are told of it.
   Status prepare(int ordinal, void* stream);
   /// Before the library reads memory of the device in no stream: Device::synchronizeCopies().
   void awaitCopies(int ordinal);
   /// Makes the device's codec of a spec, if it has one: calls do so before they take the engine's lock, because to load
   /// kernels may wait for streams that the engine lets go on.
   void prepareCodec(int ordinal, const std::string& spec);
-  /// Ranks may share devices, which then reduce for them. Before the first station().
+  /// Ranks may share devices: these then run the reductions. Before the first station().
   void compute() { computes_ = true; }
   /// Makes the station of the calling thread's current device, if it has one: later on, that could wait for streams
   /// which themselves wait for calls of this thread. A device that does not open fails the calls on it.
@@ -55,13 +55,13 @@ class Devices {
   Result<Device*> current() { return provider_->current(); }
   /// As DeviceProvider::currentIdentity(); empty where there are no devices.
   [[nodiscard]] std::string currentIdentity() { return present() ? provider_->currentIdentity() : std::string(); }
-  /// Nothing that `rank`, which is lost, has allocated is wanted any more.
+  /// `rank` is lost: memory that it has allocated will not be used any more.
   void forgetOnLoop(int rank) GOSS_ON_LOOP;
 
   /// The call of `gate`, of communicator `context`, has failed: its stream stays closed until release(), or for
   /// Config::device_hold_ms.
   void holdOnLoop(std::shared_ptr<StreamGate> gate, std::uint32_t context) GOSS_ON_LOOP;
-  /// The streams behind the failed calls of the communicator may go on as soon as they can.
+  /// Lets the streams that wait behind failed calls of the communicator go on.
   void releaseOnLoop(std::uint32_t context) GOSS_ON_LOOP;
   /// Opens the gates whose hold time is over. Called repeatedly. Returns whether a stream has passed its gates.
   bool pollHeldOnLoop() GOSS_ON_LOOP;

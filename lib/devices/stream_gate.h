@@ -1,4 +1,4 @@
-/// How a call is a part of its caller's stream: gates that the host opens.
+/// Orders a call in its caller's stream by gates that the host opens.
 #ifndef GOSS_LIB_DEVICES_STREAM_GATE_H_
 #define GOSS_LIB_DEVICES_STREAM_GATE_H_
 
@@ -85,7 +85,8 @@ class StreamGate {
   [[nodiscard]] Flag ready(std::uint32_t slot) const { return arrived(slot) + 1; }
   /// 1: the stream has passed the call.
   [[nodiscard]] Flag left() const { return arrived(slots()); }
-  /// How many gates of a slot are passed before the fragment comes into it, and in all.
+  /// Number of gates of a slot that the stream has passed when the fragment enters the slot; gatesOf(): of all its
+  /// gates.
   [[nodiscard]] std::uint32_t gatesBefore(std::uint32_t fragment) const { return fragment / slots() * gates_; }
   [[nodiscard]] std::uint32_t gatesOf(std::uint32_t slot) const {
     return (fragments_ + slots() - 1 - slot) / slots() * gates_;

@@ -115,7 +115,8 @@ class Engine {
   /// Yields the processor, with the lock held, to a rank of the same processor. False: a thread of this process wants
   /// the lock, so release it first.
   [[nodiscard]] bool yieldOnLoop() GOSS_ON_LOOP;
-  /// Takes a turn where that is short: no thread drives, and only messages are active. Returns whether it did.
+  /// Runs one turn of the loop if that is short: no thread drives, and only messages are active. Returns whether it
+  /// did.
   bool turnBrieflyOnLoop() GOSS_ON_LOOP;
   /// Whether another thread wants the lock.
   [[nodiscard]] bool isWanted() const { return entering_.load(std::memory_order_relaxed) != 0; }

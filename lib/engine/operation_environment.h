@@ -1,4 +1,4 @@
-/// What all operations need of the communicator that they belong to.
+/// The parts of a communicator that all of its operations use.
 #ifndef GOSS_LIB_ENGINE_OPERATION_ENVIRONMENT_H_
 #define GOSS_LIB_ENGINE_OPERATION_ENVIRONMENT_H_
 
@@ -13,7 +13,7 @@ namespace goss {
 
 class Devices;
 
-/// What it refers to must outlive it.
+/// The members refer to objects that must outlive this struct.
 struct OperationEnvironment {
   const Group& group;
   const std::uint32_t context; ///< Number of the communicator.

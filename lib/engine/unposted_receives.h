@@ -9,7 +9,7 @@
 
 namespace goss {
 
-/// A queue. Every function wants the engine's lock.
+/// A queue. Every function needs the engine's lock.
 class UnpostedReceives {
  public:
   [[nodiscard]] bool isEmpty() const GOSS_ON_LOOP { return first_ == nullptr; }

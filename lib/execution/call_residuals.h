@@ -1,4 +1,5 @@
-/// What the encodings of one call keep on its device, from the call's start to its end. Private to lib/execution.
+/// The residuals of error feedback that one call uses on its device, from the call's start to its end. Private to
+/// lib/execution.
 #ifndef GOSS_LIB_EXECUTION_CALL_RESIDUALS_H_
 #define GOSS_LIB_EXECUTION_CALL_RESIDUALS_H_
 

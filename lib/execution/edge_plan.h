@@ -34,14 +34,14 @@ struct EdgePlan {
   }
 };
 
-/// What decides where the steps may run.
+/// Properties of a call's buffers that decide which steps may run on the device.
 struct EdgeBuffers {
   bool input = false; ///< Lies on the device.
   bool output = false;
   bool averages = false; ///< The finish changes numbers.
 };
 
-/// Whether any step runs on the device, and then the plan of it.
+/// Plans which steps run on the device. Returns whether any does; if none does, `plan` has no meaning.
 bool planEdge(const Schedule& schedule, const EdgeBuffers& buffers, EdgePlan& plan);
 
 } // namespace goss

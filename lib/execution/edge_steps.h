@@ -15,7 +15,7 @@ namespace goss {
 /// Under the engine's lock.
 class EdgeSteps {
  public:
-  /// For the next fragment. Null: no step runs on the device.
+  /// Begins the next fragment. `codec` null: no step runs on the device.
   void begin(const EdgeCodec* codec);
   [[nodiscard]] bool any() const { return codec_ != nullptr; }
   /// Takes a step that is ready to run. False: the step runs on the host.

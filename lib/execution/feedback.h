@@ -19,7 +19,7 @@ struct KeptFeedback {
   bool forget = false; ///< LoCo's reset is due.
 };
 
-/// Identifies an encoding: the tensor's elements, and whose.
+/// Identifies an encoding: the tensor's elements, and the role of the rank that encodes them.
 struct FeedbackKey {
   std::uint64_t tensor = 0;
   std::uint64_t id = 0; ///< Number of a block that is a tensor of its own.

@@ -1,4 +1,4 @@
-/// How device buffers go through pinned memory while they are worked on. Private to lib/execution.
+/// Moves a fragment's device buffers through pinned memory, where the host works on them. Private to lib/execution.
 #ifndef GOSS_LIB_EXECUTION_PASSAGE_H_
 #define GOSS_LIB_EXECUTION_PASSAGE_H_
 
@@ -9,8 +9,8 @@
 
 namespace goss {
 
-/// The way of one fragment through its stage: it arrives, is here, where the host works on it, leaves, and has left.
-/// A fragment without a stage is always here. Under the engine's lock.
+/// States of one fragment in its stage: arriving (it is copied in), here (the host works on it), leaving (it is copied
+/// out), left. A fragment without a stage is always here. Under the engine's lock.
 class Passage {
  public:
   void beginWithoutStage() {
@@ -21,7 +21,7 @@ class Passage {
   /// Starts the copies to the memory of slots(), which must be laid out for this fragment. Returns whether memory() has
   /// changed. `stage` outlives the passage.
   bool begin(Stage& stage, std::uint32_t fragment);
-  /// The results are in memory(): lets them leave.
+  /// Starts the copies of the results, which are in memory(), to the device.
   Status bringOut();
   /// Enters the next state if the copies under way have ended.
   Status advance();

@@ -368,7 +368,7 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence, Stage* stage) {
   }
 }
 
-/// Lets the fragment's data come. Returns whether slots have other addresses than before.
+/// Starts the copies of the fragment's data into its stage. Returns whether slots have other addresses than before.
 bool Run::beginPassage(Stage& stage, bool moved) {
   const EdgeCodec* edge = context_.edge;
   StagedSlots& slots = passage_.slots();
@@ -529,7 +529,7 @@ void Run::failInCallback(const Status& status) {
   environment_.engine.active().markDirty(operation_);
 }
 
-/// `rank` has sent another envelope. Returns the error with which its message is refused.
+/// Handles a message of `rank` whose envelope differs. Returns the error with which the message is refused.
 Status Run::disagreeInCallback(int rank, const Envelope& theirs) {
   if (context_.outcome.disagrees < 0) {
     context_.outcome.disagrees = rank;

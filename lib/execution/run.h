@@ -22,7 +22,7 @@ namespace goss {
 /// By step: the steps that wait for it.
 std::vector<std::vector<std::uint32_t>> dependentsOf(const Schedule& schedule);
 
-/// What the runs of an execution have found since it started.
+/// What the runs of an execution report to it.
 struct RunOutcome {
   Status failure;     ///< The first failure of a step; the execution deals with it when it advances.
   int disagrees = -1; ///< The first rank that was found to call something else.
@@ -48,10 +48,10 @@ struct RunContext {
   std::uint64_t pace_bytes_per_s = 0;         ///< Pace to each peer.
   bool streams = false;                       ///< The result is larger than the caches.
   bool stores_whole = false;                  ///< Ranks do nothing with what they receive but store it in host memory.
-  std::uint64_t binding = 0;                  ///< Changes whenever slots may lie elsewhere.
+  std::uint64_t binding = 0;                  ///< Changes whenever the addresses of slots may have changed.
   CodecWork* codec = nullptr;                 ///< For compressed calls; all runs of the execution share it.
   const EdgeCodec* edge = nullptr;            ///< Null: no step runs on the device.
-  const DeviceResiduals* residuals = nullptr; ///< What steps on the device keep; null: nothing.
+  const DeviceResiduals* residuals = nullptr; ///< Residuals of steps that encode on the device; null: none.
   RunOutcome outcome;                         ///< Written by all runs of the execution.
 
   [[nodiscard]] bool keeps(const Step& step) const { return keepsFeedback(*schedule, *call->codecs, step); }

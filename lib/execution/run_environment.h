@@ -1,4 +1,4 @@
-/// What running collectives need of the communicator that they belong to.
+/// The parts of a communicator that its collectives use.
 #ifndef GOSS_LIB_EXECUTION_RUN_ENVIRONMENT_H_
 #define GOSS_LIB_EXECUTION_RUN_ENVIRONMENT_H_
 
@@ -13,12 +13,12 @@
 
 namespace goss {
 
-/// What it refers to must outlive it.
+/// The members refer to objects that must outlive this struct.
 struct RunEnvironment : OperationEnvironment {
   BoardChannel* const boards;      ///< Null where the ranks share no boards.
   Lending* const lending;          ///< Null where the ranks share no GPU (World::lendingAmong()).
   ReferenceStore& references;      ///< What error feedback and codecs keep.
-  DeviceFeedback& device_feedback; ///< What of it lies in memory of GPUs.
+  DeviceFeedback& device_feedback; ///< Residuals of error feedback that lie in memory of GPUs.
   FailurePropagator& propagator;
   MismatchFinder& mismatches;
 

@@ -130,7 +130,7 @@ void SharedCall::offer() {
   meet();
 }
 
-/// Tells the others this rank's offer, and gathers theirs.
+/// Sends this rank's offer to the others, and gathers theirs.
 void SharedCall::meet() {
   memory_.own().encode(told_);
   meeting_.begin(0, sequence_, nullptr);

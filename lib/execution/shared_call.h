@@ -20,11 +20,11 @@
 
 namespace goss {
 
-/// Each rank chooses the memory of its buffers by itself, so the ranks of a call that may share tell each other first
-/// where they lie. A rank whose buffers do not, or whose call is a part of a stream, says so and goes on at once: it
-/// knows that the call is staged. The others wait until they know. Ranks of several processes then map each other's
-/// memory, and tell each other whether all have it, unless they said so at first, because it is that of an earlier
-/// call. Under the engine's lock.
+/// Each rank chooses the memory of its buffers by itself, so the ranks of a call that may share a GPU first exchange
+/// offers, which say where their buffers lie. A rank whose buffers do not lie on a GPU, or whose call is a part of a
+/// stream, sends an empty offer and starts the staged call at once. The others wait for all offers. Ranks of several
+/// processes then map each other's memory, and tell each other whether all have it, unless they said so at first,
+/// because it is that of an earlier call. Under the engine's lock.
 class SharedCall {
  public:
   /// A part of `operation`. The arguments outlive it; `context` is that of the operation's runs. The environment has
@@ -69,14 +69,14 @@ class SharedCall {
   const RunEnvironment& environment_;
   RunContext& context_;
 
-  // How the ranks tell each other: they gather an offer of each.
+  // The schedule by which each rank gathers the offers of all.
   const std::shared_ptr<const Schedule> meeting_schedule_;
   const std::vector<std::vector<std::uint32_t>> meeting_dependents_;
   Call meeting_call_;
   RunContext meeting_context_;
   Run meeting_;
   std::array<std::byte, SharedOffer::kBytes> told_{};
-  bool have_mapped_ = false; ///< The ranks tell each other for the second time.
+  bool have_mapped_ = false; ///< The ranks exchange offers for the second time.
   /// What the device's thread does: it calls the driver, which the loop must not do.
   enum class Work : std::uint8_t { none, prepares, maps };
   Work work_ = Work::none;

@@ -1,4 +1,5 @@
-/// Where the ranks of a call that may share a GPU have its buffers, as they tell each other. Private to lib/execution.
+/// The addresses of a call's buffers on all ranks that may share a GPU, and the messages in which the ranks exchange
+/// them. Private to lib/execution.
 #ifndef GOSS_LIB_EXECUTION_SHARED_MEMORY_H_
 #define GOSS_LIB_EXECUTION_SHARED_MEMORY_H_
 
@@ -55,12 +56,12 @@ class SharedMemory {
   /// Finds out where the buffers of `call` lie, and `scratch` bytes of scratch memory; for this rank's offer. Error:
   /// other processes cannot map one of them. Calls the driver.
   Status prepare(Devices& devices, DeviceStation& station, const Call& call, DevicePiece scratch);
-  /// What this rank tells; empty as long as it has not prepared anything.
+  /// This rank's offer; empty before prepare().
   [[nodiscard]] SharedOffer& own() { return own_; }
-  /// The room into which all ranks' offers are gathered, in order.
+  /// The buffer into which the offers of all ranks are gathered, in rank order.
   [[nodiscard]] std::span<std::byte> told() { return told_; }
 
-  /// All ranks have told. Whether their buffers lie on one GPU.
+  /// Whether the buffers of all ranks lie on one GPU. Called when told() holds all offers.
   [[nodiscard]] bool isOnOneDevice() const;
   /// A number for all offers, without what ranks have mapped; never 0.
   [[nodiscard]] std::uint64_t hash() const;
@@ -73,9 +74,9 @@ class SharedMemory {
   /// Allows PeerMemory to unmap it.
   void release();
 
-  /// Writes how a message names bytes of this rank.
+  /// Encodes, for a message, where bytes of this rank lie.
   void write(Space space, DevicePiece piece, std::span<std::byte, kPieceBytes> to) const;
-  /// Where bytes of `rank` (of the group) are here. nullopt: it has none of these.
+  /// Decodes where bytes of `rank` (of the group) lie in this rank's address space. nullopt: `rank` has no such bytes.
   [[nodiscard]] std::optional<DevicePiece> read(int rank, std::span<const std::byte, kPieceBytes> from) const;
 
  private:

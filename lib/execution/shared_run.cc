@@ -307,12 +307,12 @@ void SharedRun::endBatch() {
   }
 }
 
-/// A step of the batch reads no more. False: what it has read may be anything.
+/// Gives back the loan from which a step of the batch has read. False: the bytes that it has read may be wrong.
 bool SharedRun::tryGiveBack(std::uint32_t index) {
   return messages_[index] == nullptr || environment_.lending->tryGiveBack(messages_[index]->in.peer, loan_);
 }
 
-/// What the peer sends; it must be as long as this rank expects.
+/// Decodes the addresses that the peer has sent. They must cover as many bytes as this rank expects.
 Status SharedRun::readPieces(std::uint32_t index) {
   Message& message = *messages_[index];
   const std::size_t element = context_.call->shape.element_bytes;

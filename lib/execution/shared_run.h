@@ -41,13 +41,14 @@ class SharedRun {
   /// `scratch`: device memory for the fragment's scratch slots, which SharedMemory knows. `loan`: of this operation, on
   /// all ranks.
   void begin(std::uint32_t fragment, std::byte* scratch, std::uint64_t sequence, Tag loan) GOSS_ON_LOOP;
-  /// Does what can be done. Errors: the device's; a message that cannot be posted, or makes no sense.
+  /// Posts the messages, and enqueues the steps, that have become possible. Errors: the device's; a message that cannot
+  /// be posted, or makes no sense.
   Status advance() GOSS_ON_LOOP;
   /// From begin() until advance() has seen the end of the last step.
   [[nodiscard]] bool active() const { return active_; }
-  /// Whether the device works.
+  /// Whether the device works on a batch of steps.
   [[nodiscard]] bool isUnderWay() const { return active_ && !batch_.empty(); }
-  /// Whether it did, and is ready or has failed.
+  /// Whether that batch has ended, or the device has failed.
   [[nodiscard]] bool hasCome() const;
   /// Returns when this rank's device reads nothing any more.
   void withdraw() GOSS_ON_LOOP;
@@ -93,7 +94,7 @@ class SharedRun {
   std::vector<std::uint32_t> ready_;
   std::size_t ready_head_ = 0;
   std::vector<std::uint32_t> jobs_;  ///< Steps for the device.
-  std::vector<std::uint32_t> batch_; ///< Steps on it. Those that receive have borrowed the loan.
+  std::vector<std::uint32_t> batch_; ///< Steps that the device works on. Those that receive have borrowed the loan.
   std::vector<CopyJob> copies_;      ///< Scratch of enqueue(), which the device's thread calls.
   std::size_t steps_left_ = 0;
   bool active_ = false;

@@ -26,10 +26,11 @@ struct FragmentCopies {
 /// caller's buffer are adjacent here. If steps run on the device, the payloads that cross come first.
 class StagedSlots {
  public:
-  /// For this fragment of the call. `edge` null: no step runs on the device. Keeps its memory from one to the next.
+  /// Lays out the slots of this fragment of the call. `edge` null: no step runs on the device. Keeps its memory from
+  /// one fragment to the next.
   void lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call, const EdgePlan* edge);
-  /// For a call that runs no schedule: `input_bytes` are read from the start of its input, and `output_bytes` written
-  /// to the start of its output. Each of the two is the slot 0 of its space.
+  /// Lays out a call that runs no schedule: `input_bytes` are read from the start of its input, and `output_bytes`
+  /// written to the start of its output. Each of the two is the slot 0 of its space.
   void layWhole(const Call& call, std::size_t input_bytes, std::size_t output_bytes);
   /// Bytes of memory that the slots take.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -104,7 +105,7 @@ class Stage {
   /// Lets steps run: `work`, which must live until they have, or those of the phase `phase`, which is neither the first
   /// nor the last.
   virtual void start(const StageWork& work, std::uint32_t phase) = 0;
-  /// Whether they have run.
+  /// Whether the steps of the last start() have run.
   virtual Result<bool> hasWorked() = 0;
   virtual void bringIn(std::uint32_t fragment, const StagedSlots& slots) = 0;
   virtual Result<bool> hasArrived() = 0;

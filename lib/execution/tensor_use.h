@@ -13,7 +13,7 @@ namespace goss {
 /// Multi-phase operations hold the kept state of their tensor from start to end; others use it step by step.
 enum class TensorHolders : std::uint8_t { phased, all };
 
-/// Whether such an active operation uses what is kept of `tensor` (0: of any tensor). Wants the engine's lock.
+/// Whether such an active operation uses what is kept of `tensor` (0: of any tensor). Needs the engine's lock.
 bool holdsTensorOnLoop(OperationTable& operations, std::uint64_t tensor,
                        TensorHolders holders = TensorHolders::phased) GOSS_ON_LOOP;
 /// The error of an operation whose tensor another operation holds.

@@ -1,4 +1,4 @@
-/// How a communicator fails: what ends, and who learns why.
+/// Fails a communicator: ends its operations, and tells the other ranks why.
 #ifndef GOSS_LIB_HEALTH_FAILURE_PROPAGATOR_H_
 #define GOSS_LIB_HEALTH_FAILURE_PROPAGATOR_H_
 
@@ -14,7 +14,7 @@
 namespace goss {
 
 /// The first error wins: every pending and later operation gets it, here and (through an abort message) on all other
-/// ranks. OperationTable::asyncError() is that error. Every function wants the engine's lock.
+/// ranks. OperationTable::asyncError() is that error. Every function needs the engine's lock.
 class FailurePropagator {
  public:
   /// Where a failure was detected.
@@ -35,7 +35,7 @@ class FailurePropagator {
   void fail(const Status& found, Origin origin) GOSS_ON_LOOP;
   /// Sends `rank` an abort message with the failure.
   void tell(int rank) const GOSS_ON_LOOP { peers_.send(rank, abortMessage()); }
-  /// What tell() sends.
+  /// The abort message that tell() sends.
   [[nodiscard]] ControlMessage abortMessage() const GOSS_ON_LOOP;
 
   /// The communicator is about to fail with `status`, or with a mismatch that says more: whatever else fails it

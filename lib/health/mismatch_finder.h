@@ -21,14 +21,14 @@ namespace goss {
 /// nothing. The next envelope that one of them reads from the other carries another history. Then the reader sends its
 /// last calls, and the other one, which has kept its own, finds the first that differs, and fails the communicator with
 /// both names: its abort is the answer. Until then the operation that has read the envelope stays as it is, incomplete.
-/// Every function wants the engine's lock.
+/// Every function needs the engine's lock.
 class MismatchFinder {
  public:
   /// The arguments outlive it.
   MismatchFinder(const Peers& peers, OperationTable& operations, FailurePropagator& propagator)
       : peers_(peers), operations_(operations), propagator_(propagator) {}
 
-  /// Mismatches that come name a codec with the tag of `codecs` by the text of these.
+  /// Remembers the text of `codecs`, so that the errors of later mismatches can name the codecs that have this tag.
   void know(const std::shared_ptr<const CodecPair>& codecs) GOSS_ON_LOOP { codecs_[codecs->tag()] = codecs; }
   /// `rank` has sent another envelope than that of `operation`, which must not complete. Fails the communicator: at
   /// once, or, where an earlier call did not match, as soon as this rank knows which.
@@ -36,7 +36,7 @@ class MismatchFinder {
   /// Compares the call that `rank` probes for with this rank's call of that number. Fails the communicator if they do
   /// not match; returns whether they may.
   bool checkProbe(int rank, const ControlMessage& probe) GOSS_ON_LOOP;
-  /// A message of type history.
+  /// Handles a message of type history from `rank`.
   void handle(int rank, const ControlMessage& message) GOSS_ON_LOOP;
 
  private:

@@ -76,7 +76,7 @@ class Shrink {
   void accuse(int rank) GOSS_ON_LOOP;
 
  private:
-  /// How an attempt ends for this rank.
+  /// The decision of an attempt, as this rank has made or adopted it.
   struct Decision {
     AgreementView view;
     /// False: `view` is this rank's own, which leaves this rank out, and no rank is left that could tell it a decision.

@@ -30,7 +30,7 @@ class ShrinkCalls {
   /// operation's, such as timeout; the communicator's first failure, when it is destroyed meanwhile: nothing of it may
   /// be touched afterwards.
   Result<Shrink::Survivors> run(std::int64_t timeout_ms);
-  /// Wants the engine's lock.
+  /// Needs the engine's lock.
   [[nodiscard]] Shrink& agreement() GOSS_ON_LOOP { return shrink_; }
 
  private:

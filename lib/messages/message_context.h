@@ -1,4 +1,4 @@
-/// What all messages of a communicator share.
+/// The state that all messages of a communicator share.
 #ifndef GOSS_LIB_MESSAGES_MESSAGE_CONTEXT_H_
 #define GOSS_LIB_MESSAGES_MESSAGE_CONTEXT_H_
 
@@ -19,7 +19,7 @@ struct MessageContext : OperationEnvironment {
   explicit MessageContext(const OperationEnvironment& environment);
   MessageContext(const MessageContext&) = delete; // `receives` refers to `self_channel`.
   MessageContext& operator=(const MessageContext&) = delete;
-  /// What travels with a message and must be equal at both ends: all that it depends on is the dtype.
+  /// The envelope of messages of this dtype; it must be equal at both ends.
   [[nodiscard]] const Envelope& envelope(DType dtype) const { return envelopes[static_cast<std::size_t>(dtype)]; }
 
   std::array<Envelope, GOSS_DTYPE_COUNT> envelopes; ///< To encode one takes a tenth of a short message.

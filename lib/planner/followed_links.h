@@ -43,7 +43,7 @@ class FollowedLinks {
     double seen = 0;    ///< ObservedFlow::seen_bytes_per_s.
   };
   struct Line {
-    double measured = 0; ///< 0: it has no rate of its own.
+    double measured = 0; ///< The rate when the links were measured; 0: there is none.
     double now = 0;
   };
 

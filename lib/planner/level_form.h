@@ -33,7 +33,7 @@ struct FragmentedRun {
 /// One thread.
 class LevelForm {
  public:
-  /// Must outlive the object.
+  /// Both arguments must outlive the object.
   LevelForm(const Levels& levels, const schedule::CpuPrice& cpu);
 
   /// Adds a round of the longest path. False: the formulas do not know how far it reaches, or short messages wait for
@@ -53,7 +53,7 @@ class LevelForm {
     double processor_s = 0;
     double tail_s = 0; ///< From the end of the round at the first ranks to that at the last.
   };
-  /// What leaves a node.
+  /// The times of the messages that leave a node.
   struct Leaving {
     double port_s = 0; ///< Time in which the port, or a flow, is busy.
     double own_s = 0;  ///< Time until the first rank's messages have left.

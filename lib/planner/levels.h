@@ -31,7 +31,7 @@ struct Levels {
   [[nodiscard]] static std::optional<Levels> of(const schedule::Links& links);
 };
 
-/// What one pass over all pairs of ranks finds.
+/// Properties of links that one pass over all pairs of ranks finds.
 struct LinkStructure {
   int period = 0;               ///< Links::period().
   std::optional<Levels> levels; ///< Levels::of().

@@ -1,4 +1,4 @@
-/// How much a search for a plan may simulate, and what it remembers for the next.
+/// The effort of a search for a plan, and the prices that one search remembers for the next.
 #ifndef GOSS_LIB_PLANNER_PRICE_MEMO_H_
 #define GOSS_LIB_PLANNER_PRICE_MEMO_H_
 
@@ -29,7 +29,7 @@ class PriceMemo {
   using Key = std::tuple<const Algorithm*, int, int, int, std::uint32_t, std::uint64_t>;
   struct Price {
     Candidate candidate;
-    std::uint64_t steps = 0; ///< Simulated to find it.
+    std::uint64_t steps = 0; ///< Number of steps that were simulated for this price.
   };
   /// Null: not known.
   [[nodiscard]] const Price* find(const Key& key) const {

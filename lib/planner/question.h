@@ -44,11 +44,12 @@ struct Candidate {
 
   bool on_board = false; ///< Runs over boards, without messages: see boards/board_channel.h.
   double price_s = 0;
-  double least_s = 0; ///< In however many fragments, it takes no less.
+  double least_s = 0; ///< Lower bound of the price, for any number of fragments.
   /// Too many steps to simulate: the price follows from fewer ranks, or from the first blocks of a pipeline.
   bool extrapolated = false;
   int critical_rank = 0; ///< The rank that finishes last; 0 when extrapolated.
-  /// Bytes of the rank that sends most, among the simulated ranks when extrapolated; so is the next for messages.
+  /// Bytes that the rank which sends most bytes sends, among the simulated ranks when extrapolated. most_messages_sent:
+  /// likewise.
   std::uint64_t most_bytes_sent = 0;
   std::uint64_t most_messages_sent = 0;
 };

@@ -13,7 +13,7 @@
 
 namespace goss {
 
-/// A value. Ranks that add equal numbers hold equal ones, and may plan by them.
+/// A value. Ranks that add equal round trips hold equal objects, so that they may plan by them.
 class RoundTrips {
  public:
   /// Round trips in seconds that are at least as long are those of a wide-area network.

@@ -36,7 +36,7 @@ struct Carried {
   double last_rate_bytes_per_s = 0; ///< As rate_bytes_per_s, also while nothing is under way.
 };
 
-/// What a TCP connection has carried from here so far; nothing where the system does not tell.
+/// What this end of a TCP connection has sent so far; all zero where the system does not tell.
 Carried carriedBy(int fd);
 
 } // namespace goss::platform

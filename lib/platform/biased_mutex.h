@@ -83,7 +83,7 @@ class BiasedMutex {
   const bool fenced_;
   std::atomic<ThreadId> active_owner_{0}; ///< Set under mutex_; 0: there is no owner, or ownership is suspended.
   std::atomic<std::uint32_t> inside_{0};  ///< 1: the owner has the lock, or tries to get it. Only the owner writes it.
-  /// The owner has given the lock free, and still has to look whether another thread waits. Only the owner writes it.
+  /// The owner has released the lock, and still has to check whether another thread waits. Only the owner writes it.
   std::atomic<bool> leaving_{false};
   /// Lock of all other threads; the thread that holds it and finds the owner not inside has the lock.
   std::mutex mutex_;

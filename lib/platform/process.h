@@ -1,4 +1,4 @@
-/// What this host's kernel knows of other processes.
+/// Facts about other processes of this host, as its kernel reports them.
 #ifndef GOSS_LIB_PLATFORM_PROCESS_H_
 #define GOSS_LIB_PLATFORM_PROCESS_H_
 

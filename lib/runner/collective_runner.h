@@ -20,7 +20,7 @@
 namespace goss {
 
 /// Here a validated call becomes a planned, numbered, running operation. Thread-safe where not marked OnLoop; OnLoop
-/// functions want the engine's lock.
+/// functions need the engine's lock.
 class CollectiveRunner {
  public:
   CollectiveRunner(const RunEnvironment& environment, const Peers& peers, Planner planner,
@@ -39,9 +39,9 @@ class CollectiveRunner {
   /// Ends the caller's use of an operation that start() returned, and that is not active.
   void releaseOnLoop(Operation& operation) GOSS_ON_LOOP;
 
-  /// PlanTrials::json.
+  /// The text of goss_comm_trials: PlanTrials::json().
   std::string trials();
-  /// PlanTrials::handle.
+  /// Handles a report or a decision: PlanTrials::handle().
   void handleControlOnLoop(int rank, const ControlMessage& message) GOSS_ON_LOOP { trials_.handle(rank, message); }
 
   /// The links by which calls are planned. Blocks until no multi-phase operation is active: each phase is planned when

@@ -23,7 +23,7 @@ class ExecutionPool {
   ExecutionPool(const RunEnvironment& environment, Planner planner)
       : environment_(environment), planner_(std::move(planner)) {}
 
-  /// An inactive execution that is bound to `call`. Errors: the communicator's; Planner::plan()'s.
+  /// Returns an inactive execution that is bound to `call`. Errors: the communicator's; Planner::plan()'s.
   Result<std::unique_ptr<Execution>> acquire(const Call& call) GOSS_ON_LOOP;
   /// An inactive execution of `plan` that is bound to `call`.
   Result<std::unique_ptr<Execution>> acquire(const Call& call, std::shared_ptr<const Plan> plan) GOSS_ON_LOOP;

@@ -110,14 +110,14 @@ struct PlanTrials::Kind {
   std::optional<TrialSeries::Stretch> next; ///< The next stretch is decided, and no call of it has started.
   std::vector<Ticket*> waiting;             ///< Operations that wait for a decision, in their order.
 
-  // By these rank 0 decides.
+  // Rank 0 alone uses these members, to decide the next stretch.
   TrialSeries series;
   std::vector<std::optional<Report>> reports;      ///< Reports on the current stretch, by rank.
   std::vector<std::shared_ptr<const Plan>> judged; ///< Plans that were compared since the calls settled last.
   int explorers = 0;                               ///< Proposals without rates since the calls settled last.
   std::optional<FollowedLinks> followed;           ///< Where links that were measured are followed.
   bool held_back = false;                          ///< mayBeHeldBack() when the calls were settled last.
-  bool looks = false;                              ///< What is proposed does not follow from `followed`.
+  bool looks = false;                              ///< Proposals look for rates that `followed` cannot see.
   bool noted = false;                              ///< noteAdoption() has been called for this decision.
 
   [[nodiscard]] std::uint64_t end() const { return first + calls; }
@@ -294,7 +294,7 @@ Status PlanTrials::handleReport(int rank, const ControlMessage& message) {
   return Status::ok();
 }
 
-/// Rank 0 has a report; with the last one it decides.
+/// Rank 0 has received a report; with the last report of the stretch it decides.
 void PlanTrials::take(Kind& kind, int rank, Report report) {
   kind.reports[static_cast<std::size_t>(rank)] = std::move(report);
   const auto is_here = [](const std::optional<Report>& one) { return one.has_value(); };
@@ -362,7 +362,7 @@ Status PlanTrials::handleDecision(int rank, const ControlMessage& message) {
   return Status::ok();
 }
 
-/// What the last stretch, whose flows these are, has shown of the links. Rank 0 alone is asked.
+/// Returns what `flows`, those of the last stretch, show of the links. Called on rank 0 alone.
 TrialSeries::Sight PlanTrials::observe(Kind& kind, const std::vector<ObservedFlow>& flows) {
   if (!kind.series.isSettled()) {
     if (kind.followed.has_value()) kind.followed->observeOthers(flows);
@@ -374,7 +374,7 @@ TrialSeries::Sight PlanTrials::observe(Kind& kind, const std::vector<ObservedFlo
   return kind.held_back || hides ? TrialSeries::Sight::hidden : TrialSeries::Sight::same;
 }
 
-/// Flows share lines in another way from now on, where a comparison has ended so.
+/// Forgets earlier flows if a comparison has adopted another plan, by which flows share lines in another way.
 void PlanTrials::noteAdoption(Kind& kind) {
   if (!kind.followed.has_value() || kind.noted || !kind.series.ended().has_value()) return;
   kind.noted = true;
@@ -409,7 +409,7 @@ TrialFinding PlanTrials::findingOf(const Kind& kind, const TrialSeries::Comparis
           ended.adopted};
 }
 
-/// Whether the flows of the last stretch were as fast as their plan's pace allows. Rank 0 alone is asked.
+/// Whether the flows of the last stretch were as fast as their plan's pace allows. Called on rank 0 alone.
 bool PlanTrials::mayBeHeldBack(const Kind& kind) const {
   if (!kind.series.isSettled() || kind.kept == nullptr || kind.kept->pace_bytes_per_s == 0) return false;
   // The peer acknowledges what a call sends last one round trip later.
@@ -453,7 +453,7 @@ Result<Planner*> PlanTrials::plannerBy(const std::string& rates) {
   return made;
 }
 
-/// Null: it cannot be planned.
+/// The plan for a vector of `bytes` bytes. Null: it cannot be planned.
 std::shared_ptr<const Plan> PlanTrials::trialPlan(std::uint64_t bytes, const TrialPlan& trial) {
   const Result<Planner*> planner = plannerBy(trial.rates);
   if (!planner.isOk()) return nullptr;
@@ -479,7 +479,7 @@ std::vector<TrialPlan> PlanTrials::propose(Kind& kind, const TrialPlan& used) {
   return explores ? std::vector<TrialPlan>{{std::string(kExplorer), ""}} : std::vector<TrialPlan>();
 }
 
-/// What these rates make the planner choose, unless it is like the plan in use or was judged already.
+/// The plan that the planner chooses at these rates, unless it is like the plan in use or was judged already.
 std::vector<TrialPlan> PlanTrials::proposeBy(Kind& kind, const TrialPlan& used, const std::string& rates) {
   const std::shared_ptr<const Plan> now = trialPlan(kind.bytes, used);
   const std::shared_ptr<const Plan> best = trialPlan(kind.bytes, {"", rates});

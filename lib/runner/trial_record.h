@@ -1,4 +1,4 @@
-/// What comparisons of plans have found so far.
+/// The results of the comparisons of plans so far.
 #ifndef GOSS_LIB_RUNNER_TRIAL_RECORD_H_
 #define GOSS_LIB_RUNNER_TRIAL_RECORD_H_
 
@@ -21,9 +21,9 @@ struct TrialFinding {
   double against_s = 0;
   bool adopted = false; ///< The plan that was tried is in use since then.
 
-  /// For people.
+  /// The finding as a sentence for people.
   [[nodiscard]] std::string text() const;
-  /// All but `bytes` and `call`, which its reader knows.
+  /// Writes all members but `bytes` and `call`, which the reader knows.
   void write(base::WireWriter& writer) const;
   /// Names are at most kMaxNameBytes long; not valid where reader.ok() is false afterwards.
   static TrialFinding read(base::WireReader& reader);

@@ -63,7 +63,7 @@ class TrialSeries {
   /// A comparison that has ended. The times are medians over ranks of each one's least.
   struct Comparison {
     TrialPlan tried;
-    TrialPlan against; ///< What was in use.
+    TrialPlan against; ///< The plan that was in use.
     double tried_s = 0;
     double against_s = 0;
     bool adopted = false; ///< `tried` is in use now.
@@ -103,8 +103,8 @@ class TrialSeries {
   bool explored_ = false;          ///< A proposal without rates has run since the calls settled last.
   bool looks_ = false;             ///< Plans are compared because of Sight::hidden.
   int rounds_ = 0;
-  double first_s_ = 0;    ///< What the first call took, whose connections had to find their speed.
-  double settled_s_ = 0;  ///< What calls took when the comparisons ended; 0: not known yet.
+  double first_s_ = 0;    ///< Duration of the first call, in which TCP still had to find the paths' speed.
+  double settled_s_ = 0;  ///< Duration of calls when the comparisons ended; 0: not known yet.
   int settled_ = 0;       ///< Stretches since then.
   int patience_ = 1;      ///< Stretches that pass before calls that are held back are a reason to compare.
   bool improved_ = false; ///< Something was adopted since the calls settled last.

@@ -21,7 +21,7 @@ constexpr int kNearPings = 20;
 
 constexpr std::int32_t kAloneTag = 2;
 constexpr std::int32_t kTogetherTag = 3;
-/// A near stream alone takes so long.
+/// Duration of a stream between near ranks that runs alone.
 constexpr double kNear_s = 0.06;
 /// A stream between far ranks takes at least this many round trips alone, in which TCP may find its speed, and at most
 /// twice as many. Streams of all ranks together take more, because TCP has found that speed, and loses some of it
@@ -35,9 +35,10 @@ constexpr double kMinTogether_s = 0.3;
 /// share a line, which is full.
 constexpr double kFullLine = 0.75;
 constexpr double kSharedLine = 1.6;
-/// Links that together have more than this part of their rates alone do not share a line, or it does not matter; nor
-/// does it where the fastest alone has most of that rate. But flows that are slow because of lost packets look the
-/// same: so this is believed only where some links of the communicator are kOwnPaths times as fast as others.
+/// Links whose rate together is more than this part of the sum of their rates alone do not share a line, or the line
+/// does not limit them. The line does not limit them either where the fastest link alone has most of that rate. But
+/// flows that are slow because of lost packets look the same, so both count only where some links of the communicator
+/// are kOwnPaths times as fast as others.
 constexpr double kOwnLines = 0.85;
 constexpr double kNoOthers = 1.8;
 constexpr double kOwnPaths = 3;
@@ -67,7 +68,7 @@ constexpr double kAlikeTogether = 1.7;
 
 int roundsOf(int size) { return size + size % 2 - 1; }
 
-/// What the sender's system has seen, where it tells.
+/// The rate that the sender's system has measured, or else the rate that the receiver has measured.
 double rateOf(const SteadyRate& rate) { return rate.seen_bytes_per_s > 0 ? rate.seen_bytes_per_s : rate.bytes_per_s; }
 
 Result<MeasuredLink> measure(Communicator& communicator, int peer, const RoundTrip& round_trip, double alone_s,
@@ -378,7 +379,7 @@ std::string twoDigits(double value) {
 std::string rateText(double bytes_per_s) { return twoDigits(bytes_per_s / 1e6) + "MB/s"; }
 std::string timeText(double seconds) { return twoDigits(seconds * 1e6) + "us"; }
 
-/// What people should know of the measurement, as comments.
+/// Facts of the measurement for people, as comments of the link file.
 std::string remarks(const std::vector<MeasuredLink>& links, int size, const std::vector<RankLines>& lines,
                     const FarFlows& flows) {
   std::string text;

@@ -43,7 +43,7 @@ constexpr double kWindowGrowth = 2.5;
 /// A peer from which this many bytes have arrived is told so by a short chunk, unless another chunk is sent to it.
 constexpr std::uint64_t kMinNewsBytes = 8 << 10;
 constexpr std::size_t kNewsBytes = 24;
-constexpr double kLook_s = 2e-3; ///< Between two questions to the system, which cost time.
+constexpr double kLook_s = 2e-3; ///< Interval of questions to the system, which cost time.
 /// Rate and resent part; no other chunk is so short.
 constexpr std::size_t kLastBytes = 2 * sizeof(std::uint64_t);
 constexpr double kMillion = 1e6; ///< The last chunk tells parts in millionths.
@@ -198,7 +198,7 @@ PathUse LinkStream::pathUse(const Flow& flow) const {
   return communicator_.mesh().pathUse(communicator_.group().worldRank(flow.peer.rank));
 }
 
-/// Asks the system how fast this rank's bytes arrive at the peer.
+/// Asks the system at which rate this rank's bytes arrive at the peer.
 void LinkStream::look(Flow& flow) {
   const double at_s = now_s();
   if (at_s < flow.next_look_s) return;

@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Between two looks whether a copy is done. No descriptor tells.
+/// Interval of polls for the end of a copy, of which no descriptor tells.
 constexpr std::chrono::microseconds kNap(20);
 
 /// A longer time would overflow the clock.

@@ -219,7 +219,7 @@ Status GroupAverages::tell(std::span<const Member> members) {
   return Status::ok();
 }
 
-/// A rank is in one meeting at a time, so the next list is of it.
+/// Receives the list of members. A rank is in one meeting at a time, so the next list is that meeting's.
 Result<std::vector<GroupAverages::Member>> GroupAverages::hear() {
   std::vector<std::int64_t> list(2 * ranks_);
   const Result<std::size_t> bytes =

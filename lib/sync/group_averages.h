@@ -45,7 +45,7 @@ class GroupAverages {
   Result<std::size_t> average(const Meeting& meeting, std::span<float> values);
 
  private:
-  /// Who has come, in the order in which they did, with their rates.
+  /// A rank that has come to a meeting, with its rate. Members are in the order in which they came.
   struct Member {
     std::int64_t rank = -1;
     std::int64_t rate = 0;
@@ -65,7 +65,7 @@ class GroupAverages {
   /// Whether an access to a board failed because the rank that owns it has destroyed its channel; false: it did not
   /// fail. The error where this rank cannot access its own board either, or where the access failed otherwise.
   Result<bool> hasLeft(const Status& status);
-  /// Whether a list has come in this time.
+  /// Whether the list of members has arrived within `time`.
   Result<bool> isToldWithin(std::chrono::duration<double> time);
   Status tell(std::span<const Member> members);
   Result<std::vector<Member>> hear();

@@ -10,7 +10,7 @@
 
 namespace goss::sync {
 
-/// What a call of the C ABI has returned, with its text.
+/// The status that a call of the C ABI has returned, with the text of its error.
 Status called(goss_status status);
 
 /// Lends the communicator. One thread.
@@ -18,15 +18,15 @@ class Mailbox {
  public:
   explicit Mailbox(goss_comm_t comm) : comm_(comm) {}
 
-  /// Blocks until the bytes may be changed.
+  /// Sends `bytes` to rank `to`; blocks until the caller may reuse them.
   Status send(std::span<const std::byte> bytes, int to, int tag);
-  /// Never block: the values are lent to waitAll().
+  /// Start a message and never block: the values are lent until waitAll().
   Status startSend(std::span<const float> values, int to, int tag, goss_request_t* request);
   Status startReceive(std::span<float> values, int from, int tag, goss_request_t* request);
   static Status waitAll(std::span<goss_request_t> requests);
   /// Blocks until a message with this tag is there, from whatever rank, and gives its length.
   Result<std::size_t> receiveAny(std::span<std::byte> bytes, int tag);
-  /// Never blocks: whether there is one.
+  /// Whether a message with this tag has arrived. Never blocks.
   Result<bool> hasMessage(int tag);
 
  private:

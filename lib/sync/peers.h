@@ -69,7 +69,7 @@ class Peers {
   /// For a rule that has shared vectors (Rule::Needs); its calls are local where they say so.
   [[nodiscard]] PairAverages& pairs() { return pairs_; }
   [[nodiscard]] GroupAverages& groups() { return groups_; }
-  /// Local: whom `rank` sends to in the round of the topology, or hears from, in ascending order.
+  /// Local: the ranks to which `rank` sends in the round of the topology, or from which it receives, ascending.
   [[nodiscard]] Result<std::vector<int>> partners(std::uint64_t round, int rank) const;
   Result<bool> allEqual(std::uint64_t value) { return channel_.allEqual(value); }
   /// Local: the entry of the round's matrix.

@@ -1,4 +1,4 @@
-/// The one machine behind every synchronization method: runs a composition over registered tensors.
+/// Implements every synchronization method: runs a composition over registered tensors.
 #ifndef GOSS_LIB_SYNC_SYNCHRONIZER_H_
 #define GOSS_LIB_SYNC_SYNCHRONIZER_H_
 

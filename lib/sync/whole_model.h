@@ -35,14 +35,14 @@ class WholeModel {
 
   /// Adds a tensor; `tensor` is its number among those registered.
   void add(std::span<float> parameter, std::span<float> gradient, std::uint64_t tensor);
-  /// The parameters of all ranks are equal.
+  /// Takes the parameters, which are equal on all ranks, and begins the rule's state.
   void begin();
   /// Collective, behind load() or adopt(): makes what the ranks keep of each other agree. Ranks that have saved their
   /// states in different steps go on from the latest, `step`, all in the same round.
   Status resume(std::uint64_t& step);
   /// Collective, behind begin(), resume() or adopt(): gives the shared vectors to the other ranks.
   Status share();
-  /// Local: the shared vectors become what other ranks have made of them.
+  /// Local: copies the shared vectors, which other ranks have changed, back into the state.
   Status fetch();
   /// Collective: makes step `step`, counted from 1. The model is copied in and out only where the rule acts. After an
   /// error the tensors hold what they held before, also where the rule has looked at the loss elsewhere.

@@ -28,14 +28,14 @@ class Pairing {
     std::uint32_t serial = 0;
     WindowRange range;
   };
-  /// What a rank does when it is its turn.
+  /// Sends the messages of averages and changes the elements; the window implements it.
   class Host {
    public:
     virtual ~Host() = default;
     /// Tells the partner of an own average, `serial`, that this rank wants it.
     virtual void wantOnLoop(std::uint32_t serial) GOSS_ON_LOOP = 0;
     virtual void offerOnLoop(const Want& want) GOSS_ON_LOOP = 0;
-    /// The offer for an own average is here: takes place now.
+    /// Performs the own average `serial`, whose offer has arrived.
     virtual void settleOnLoop(std::uint32_t serial) GOSS_ON_LOOP = 0;
   };
 
@@ -46,7 +46,7 @@ class Pairing {
   /// Gives up average `serial`; resumeOnLoop() may follow. Does nothing where it is unknown or settled. True: its offer
   /// has come, and the caller must decline it, because the partner waits for a difference.
   [[nodiscard]] bool withdrawOnLoop(std::uint32_t serial) GOSS_ON_LOOP;
-  /// Does what may be done now.
+  /// Begins own averages, settles them and makes offers, as far as possible now.
   void resumeOnLoop() GOSS_ON_LOOP;
   /// The offer that an average waits for has come. Does nothing for one that waits for none.
   void offeredOnLoop(std::uint32_t serial) GOSS_ON_LOOP;
@@ -69,7 +69,7 @@ class Pairing {
   std::deque<std::uint32_t> own_ GOSS_GUARDED; ///< In the order of calls; the first may be under way.
   std::deque<Want> wants_ GOSS_GUARDED;        ///< In the order in which they came.
   bool waits_ GOSS_GUARDED = false;            ///< The first of own_ waits for an offer, or has it.
-  bool offered_ GOSS_GUARDED = false;          ///< It has it.
+  bool offered_ GOSS_GUARDED = false;          ///< The first of own_ has its offer.
   bool own_turn_ GOSS_GUARDED = true;          ///< An own average goes before wants of others: they take turns.
   std::optional<Want> engaged_ GOSS_GUARDED;
 };

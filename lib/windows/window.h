@@ -35,7 +35,7 @@ class Window final : public WindowService, private WindowHandler, private Pairin
   /// told that this rank leaves.
   void closeOnLoop(bool leaves) GOSS_ON_LOOP;
 
-  /// Any thread may ask for what never changes.
+  /// Any thread may call the following without the lock, to read what never changes.
   [[nodiscard]] const OperationEnvironment& environment() const override { return environment_; }
   [[nodiscard]] const WindowMemory& memory() const override { return memory_; }
   [[nodiscard]] Tag tag() const override { return channel_.tag(); }
@@ -48,7 +48,7 @@ class Window final : public WindowService, private WindowHandler, private Pairin
   [[nodiscard]] std::uint64_t versionOnLoop(int origin) const GOSS_ON_LOOP { return memory_.version(origin); }
   /// Whether this rank holds the lock of `target`.
   [[nodiscard]] bool holdsOnLoop(int target) const GOSS_ON_LOOP { return held_[static_cast<std::size_t>(target)]; }
-  /// Whether it holds that lock, or an operation waits for it.
+  /// Whether this rank holds the lock of `target`, or one of its operations waits for it.
   [[nodiscard]] bool claimsOnLoop(int target) const GOSS_ON_LOOP;
   /// The ranks whose locks this one holds.
   [[nodiscard]] std::vector<int> heldOnLoop() const GOSS_ON_LOOP;

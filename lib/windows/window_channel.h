@@ -44,7 +44,7 @@ class WindowChannel final : private Operation {
   /// Sends a message, which also leaves when the channel is closed before; does nothing where the peer has left or is
   /// lost: the handler is told.
   void sendOnLoop(int rank, const WindowMessage& what, std::vector<std::byte> elements = {}) GOSS_ON_LOOP;
-  /// advanceOnLoop() will be called before the loop turns again.
+  /// Requests a call of advanceOnLoop() before the loop turns again.
   void callOnLoop() GOSS_ON_LOOP { environment_.engine.active().markDirty(*this); }
   [[nodiscard]] Tag tag() const { return tag_; }
 

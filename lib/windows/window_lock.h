@@ -18,7 +18,7 @@ class WindowLock {
     std::uint32_t serial = 0; ///< Serial of the operation that asks.
   };
 
-  /// Whether the lock is the rank's at once; else it waits.
+  /// Adds a claim. Returns whether it holds the lock at once; else it waits.
   bool claim(const Claim& claim) GOSS_ON_LOOP {
     waiting_.push_back(claim);
     return waiting_.size() == 1;
@@ -31,7 +31,7 @@ class WindowLock {
     waiting_.pop_front();
     return waiting_.empty() ? std::nullopt : std::optional(waiting_.front());
   }
-  /// Claims of the rank that do not hold the lock are given up.
+  /// Removes the rank's claims that do not hold the lock.
   void forgetWaiting(int rank) GOSS_ON_LOOP {
     for (std::size_t i = waiting_.size(); i-- > 1;) {
       if (waiting_[i].rank == rank) waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -1,5 +1,5 @@
-/// What ranks say to each other about a window: 24 bytes, the envelope of a message, whose bytes are the elements.
-/// docs/formats.md is the written form of this file.
+/// The messages of windows: 24 bytes in the envelope of a message, whose bytes are the elements. docs/formats.md is the
+/// written form of this file.
 #ifndef GOSS_LIB_WINDOWS_WINDOW_MESSAGE_H_
 #define GOSS_LIB_WINDOWS_WINDOW_MESSAGE_H_
 

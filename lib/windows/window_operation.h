@@ -74,9 +74,9 @@ class WindowOperation final : public Operation, private SendOperation {
   /// Number of the question that it has asked a rank; 0: none.
   std::uint32_t serial = 0;
 
-  /// For the window: sends the elements.
+  /// Called by the window: sends the elements.
   void sendOnLoop(const WindowMessage& what) GOSS_ON_LOOP;
-  /// For the window: the operation is over.
+  /// Called by the window: the operation is over.
   void endOnLoop(const Status& status) GOSS_ON_LOOP;
 
  private:

@@ -1,4 +1,4 @@
-/// What a world tells its communicators.
+/// The events that a world reports to its communicators.
 #ifndef GOSS_LIB_WORLD_COMMUNICATOR_EVENTS_H_
 #define GOSS_LIB_WORLD_COMMUNICATOR_EVENTS_H_
 

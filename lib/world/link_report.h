@@ -1,4 +1,4 @@
-/// What the ranks of a world tell each other when their links stand.
+/// The report that the ranks of a world exchange when their links are made.
 #ifndef GOSS_LIB_WORLD_LINK_REPORT_H_
 #define GOSS_LIB_WORLD_LINK_REPORT_H_
 

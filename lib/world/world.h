@@ -36,7 +36,7 @@
 
 namespace goss {
 
-/// What the world answers for a communicator that this rank has destroyed.
+/// What the world needs to answer messages to a communicator that this rank has destroyed.
 struct ClosedCommunicator {
   bool goes_on = false; ///< The communicator was shrunk, and this rank goes on in the smaller one.
   std::optional<ControlMessage> last_decision; ///< As Shrink::lastDecision(), for ranks that still shrink it.
@@ -118,7 +118,7 @@ class World : public std::enable_shared_from_this<World> {
   /// other numbers.
   [[nodiscard]] double ranksPerProcessor() const;
   Status waitForLinks(Rendezvous& meeting);
-  /// What this rank tells the others when its links are made, or why (`linked`) they are not.
+  /// This rank's report to the others when its links are made, or why (`linked`) they are not.
   [[nodiscard]] LinkReport reportOf(const Status& linked) const;
   /// Reads the reports of all ranks. Error: a rank could not make its links.
   Status learn(const std::vector<std::string>& reports);
@@ -134,8 +134,8 @@ class World : public std::enable_shared_from_this<World> {
   std::vector<Site> sites_;                    ///< By rank; the transports read it.
   ProcessorShare processors_;                  ///< The processors of this host; its ranks agree on them.
   RoundTrips round_trips_;                     ///< Equal on all ranks.
-  Measuring measuring_ = Measuring::nothing;   ///< What all ranks do.
-  bool any_has_devices_ = false;               ///< A rank's report says so.
+  Measuring measuring_ = Measuring::nothing;   ///< What all ranks have agreed to do about wide-area links.
+  bool any_has_devices_ = false;               ///< The report of some rank says that it has devices.
   std::vector<std::string> device_of_rank_;    ///< LinkReport::device of each; empty in a world of one rank.
   std::optional<schedule::Links> given_links_; ///< The contents of GOSS_LINKS.
   Tuning tuning_ = Tuning::builtIn();          ///< The contents of GOSS_TUNING.

@@ -8,7 +8,7 @@
 
 namespace goss::transports {
 
-/// However a transport encodes it.
+/// The fields that every transport encodes, each in its own format.
 struct MessageHeader {
   Tag tag = 0;
   std::uint64_t bytes = 0;

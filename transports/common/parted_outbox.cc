@@ -86,7 +86,7 @@ void PartedOutbox::tell(const ControlFrame& frame) {
 void PartedOutbox::tellOf(PartedRecvs& recvs) {
   for (const PartedRecvs::Answer& answer : recvs.takeAnswers())
     tell({answer.wanted ? ControlFrame::Kind::grant : ControlFrame::Kind::skip, answer.number, 0});
-  // Messages to the peer may carry this credit; so much is not kept back for one.
+  // Messages to the peer can carry this credit; more than an eighth of the limit does not wait for the next message.
   if (recvs.owed().total() <= sends_.limit() / 8) return;
   for (const auto& [tag, bytes] : recvs.owed().takeAll())
     tell({ControlFrame::Kind::credit, bytes, tag});

@@ -1,4 +1,4 @@
-/// What is kept of a message whose receive is not posted yet.
+/// A message whose receive is not posted yet, and the bytes of it that are kept.
 #ifndef GOSS_TRANSPORTS_COMMON_UNEXPECTED_H_
 #define GOSS_TRANSPORTS_COMMON_UNEXPECTED_H_
 

@@ -47,7 +47,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
 
   [[nodiscard]] int fd() const { return wakeup_.fd(); }
   [[nodiscard]] const std::array<std::byte, 16>& job() const { return job_; }
-  /// What the owner lends.
+  /// The loans of this inbox's owner.
   Loans& loans() { return loans_; }
   /// Bytes of eager messages from `sender` that have not matched their receives here.
   std::atomic<std::size_t>& eagerBytes(int sender) { return eager_bytes_[static_cast<std::size_t>(sender)]; }

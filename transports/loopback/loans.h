@@ -1,4 +1,4 @@
-/// What one rank lends to others of its process.
+/// The loans of one rank to other ranks of its process.
 #ifndef GOSS_TRANSPORTS_LOOPBACK_LOANS_H_
 #define GOSS_TRANSPORTS_LOOPBACK_LOANS_H_
 
@@ -9,7 +9,8 @@
 
 namespace goss::transports::loopback {
 
-/// Safe for all threads of the process. As Lending; the owner calls the first two functions, the others the rest.
+/// Safe for all threads of the process. The functions are those of Lending: the owner calls the first two, other ranks
+/// the others.
 class Loans {
  public:
   void lend(Tag loan);

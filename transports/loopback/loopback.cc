@@ -198,7 +198,7 @@ bool LoopbackTransport::progress() {
   return any;
 }
 
-/// To be called after whatever may give the peer's messages and receives work.
+/// Adds the peer to busy_ if it has work. To be called after every change of its messages and receives.
 void LoopbackTransport::noteWork(Peer& from) {
   if (from.is_busy || !from.hasWork()) return;
   from.is_busy = true;

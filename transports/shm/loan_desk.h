@@ -1,4 +1,4 @@
-/// What this rank lends to the ranks of its host, and they to it, kept in the segments that it shares with each.
+/// The loans between this rank and the other ranks of its host, kept in the segments that it shares with each.
 #ifndef GOSS_TRANSPORTS_SHM_LOAN_DESK_H_
 #define GOSS_TRANSPORTS_SHM_LOAN_DESK_H_
 
@@ -11,12 +11,13 @@
 
 namespace goss::transports::shm {
 
-/// A word of SideControl::loans is the loan, which leaves its lowest 24 bits to: whether it may be borrowed, and how
-/// many readers the other side has. The owner of the loan makes and clears the word, the other side counts in it while
-/// it may. What a lost peer has borrowed counts as given back. One thread.
+/// A word of SideControl::loans holds the identifier of a loan, and in its lowest 24 bits whether the loan may be
+/// borrowed and the number of the other side's readers. The owner of the loan writes and clears the word; the other
+/// side counts its readers in it while the loan may be borrowed. Loans that a lost peer has borrowed count as given
+/// back. One thread.
 class LoanDesk final : public goss::Lending {
  public:
-  /// A link to `peer` stands: the peer may borrow what is lent. Both sides stay mapped until forget().
+  /// The link to `peer` is ready: the peer may borrow this rank's loans. Both sides stay mapped until forget().
   void attach(int peer, SideControl& mine, SideControl& theirs);
   void forget(int peer) { links_.erase(peer); }
 

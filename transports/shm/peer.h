@@ -20,7 +20,7 @@
 
 namespace goss::transports::shm {
 
-/// By which way messages of which length are sent; see gossamer/config.h.
+/// Lengths and settings that decide how a message is sent; see gossamer/config.h.
 struct PeerOptions {
   std::size_t unexpected_bytes = 0;
   std::size_t direct_bytes = 0; ///< Minimum length of a message that is read in place.

@@ -30,7 +30,7 @@ class Lending {
   void remove(const Region& region);
   /// The lent region that holds all of these bytes; null if none does. Valid until add() or remove().
   Region* holding(const void* data, std::size_t bytes);
-  /// A message that peers may be reading begins or is complete.
+  /// Counts a message that peers may be reading: use() when it begins, release() when it is complete.
   void use(std::uint64_t id);
   void release(std::uint64_t id);
   [[nodiscard]] bool empty() const { return regions_.empty(); }

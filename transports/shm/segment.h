@@ -18,7 +18,7 @@ struct RingControl {
   alignas(128) std::atomic<std::uint64_t> head; ///< Only the consumer writes it.
 };
 
-/// What a sleeper waits for; 0: it is awake.
+/// Reasons for which a sleeping side is to be woken; 0: the side is awake.
 inline constexpr std::uint32_t kWakeForData = 1;
 inline constexpr std::uint32_t kWakeForSpace = 2;
 
@@ -51,7 +51,7 @@ struct SideControl {
       oversubscribed;
   std::atomic<std::uint64_t> room;              ///< Credit for messages in parts, in bytes.
   alignas(128) DirectSlot direct[kDirectSlots]; ///< Messages that this side sends.
-  /// What this side lends (loan_desk.h). 0: nothing.
+  /// Loans of this side (loan_desk.h). 0: none.
   alignas(128) std::atomic<std::uint64_t> loans[kLoans];
 };
 

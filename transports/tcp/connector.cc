@@ -293,7 +293,7 @@ Status Connector::judge(const Hello& hello) {
   return dialer != nullptr && dialer->yield() ? Status::ok() : not_wanted("another connection was chosen");
 }
 
-/// Takes a relayed stream that both ends have joined. The higher rank speaks first, as over a direct connection.
+/// Takes a relayed stream that both ends have joined. The higher rank sends first, as over a direct connection.
 void Connector::takeRelayed(int peer, int via, platform::Stream stream) {
   if (with_.links.getOrMake(peer).state() != LinkState::connecting) return;
   if (peer > with_.context.self) {
@@ -335,7 +335,7 @@ void Connector::tryOtherWays() {
       }
     }
     if (!known.seek_relay.expired()) continue;
-    // A process that is only busy needs no relay.
+    // If the peer's process is only busy, no relay is needed.
     const bool waits = dialer != nullptr && dialer->isHeard() && !std::exchange(known.patient, true);
     known.seek_relay = waits ? Deadline::after(patience_.relay_anyway) : Deadline();
     if (!waits) relay_search_.want(peer);

@@ -21,7 +21,7 @@ MessageHeader messageHeader(const Header& header, std::size_t bytes) { return {h
 } // namespace
 
 ucs_status_t Inbox::arrive(const Header& header, Incoming incoming) {
-  // It breaks the protocol.
+  // A peer that sends such a number breaks the protocol.
   if (closed_ || header.number < next_number_ || early_.contains(header.number)) return UCS_OK;
   if (passOn(header, incoming)) {
     ++next_number_;

@@ -1,4 +1,4 @@
-/// What UCX peers tell each other: addresses and the header of every active message.
+/// The bytes that UCX peers exchange: addresses and the header of every active message.
 ///
 /// Integers are little-endian. An address is "GUX4", the process (text: length in 4 bytes, bytes), the key (8 bytes)
 /// and the worker (text). A header, which a payload follows in `message`, `first` and `part`:

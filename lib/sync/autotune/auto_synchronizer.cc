@@ -38,7 +38,7 @@ void unflatten(std::span<const float> flat, std::span<const std::span<float>> pi
   }
 }
 
-/// Adds what a synchronizer has counted, but for steps.
+/// Adds the counters of a synchronizer, except `steps`.
 void add(goss_sync_counters& sum, const goss_sync_counters& more) {
   sum.exchanges += more.exchanges;
   sum.exchanged_bytes += more.exchanged_bytes;

@@ -56,7 +56,7 @@ class AutoSynchronizer : public SyncCalls {
   Status checkRunning(const char* call) const;
   /// Collective: makes the synchronizer that the tuner wants, with the tensors; states: those to import.
   Result<bool> install(std::span<const std::string_view> states, bool is_own);
-  /// Collective: what imports must have in common.
+  /// Collective: checks that all ranks go on from the same step and settings.
   Status checkStates();
   Status findLevels();
   Status measure();

@@ -13,7 +13,7 @@
 
 namespace goss::sync {
 
-/// When a Mixing mixes.
+/// The steps and rounds in which a Mixing exchanges.
 struct MixingPlan {
   std::string topology;
   bool before = false;             ///< Mixes x_t while the optimizer has not moved it yet: x_{t+1} = W x_t - lr g.

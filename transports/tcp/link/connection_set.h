@@ -1,4 +1,4 @@
-/// The connections of one link, and what both ends say about them.
+/// The connections of one link, and the properties of them on which both ends agree.
 #ifndef GOSS_TRANSPORTS_TCP_LINK_CONNECTION_SET_H_
 #define GOSS_TRANSPORTS_TCP_LINK_CONNECTION_SET_H_
 

@@ -69,7 +69,7 @@ bool FrameWriter::hasMessages() const {
 
 bool FrameWriter::stripes(std::uint64_t bytes) const { return !payload_chunks_.empty() && bytes >= kStripeFrom; }
 
-// ---- What goes next ----
+// ---- Choice of the next frame ----
 
 bool FrameWriter::beginNext() {
   main_.at = main_.end = 0;
@@ -361,7 +361,7 @@ bool FrameWriter::handleDrop(std::uint64_t number) {
   return true;
 }
 
-// ---- Taking back ----
+// ---- Cancelling ----
 
 bool FrameWriter::cancel(SendOperation& operation) {
   switch (std::exchange(operation.hook.cursor, kNowhere)) {

@@ -98,7 +98,7 @@ class FrameWriter {
     std::size_t left = 0;
     std::unique_ptr<Remainder> copy; ///< The bytes that the cursor walks when the message was withdrawn.
   };
-  /// What is being written into connection 0: frames, then a chunk.
+  /// The bytes that are being written into connection 0: frames, then a chunk.
   struct Main {
     std::array<char, 2 * kFrameBytes> frames{};
     std::string control_frames; ///< Not empty: are written instead of `frames`.

@@ -29,7 +29,7 @@ std::string closedReason(const ConnectionSet& connections, const std::string& re
                      connections.via(), reason);
 }
 
-/// Corrupted bytes explain more than the end that they led to.
+/// The reason of a lost connection: corrupted bytes, if there were any, else `otherwise`.
 std::string lossReason(const ConnectionSet& connections, std::string otherwise) {
   const std::string* changed = connections.reasonOfChange();
   if (changed == nullptr) return otherwise;

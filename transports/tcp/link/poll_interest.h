@@ -1,4 +1,4 @@
-/// What a socket's owner waits for, as the poller knows it.
+/// The events of one socket for which the poller watches.
 #ifndef GOSS_TRANSPORTS_TCP_LINK_POLL_INTEREST_H_
 #define GOSS_TRANSPORTS_TCP_LINK_POLL_INTEREST_H_
 

@@ -90,7 +90,7 @@ void Acceptor::addCaller(platform::Accepted accepted) {
   handshake.from = accepted.from.text();
   handshake.remote = accepted.from;
   handshake.deadline = Deadline::after(std::chrono::milliseconds(kUnknownMs));
-  // Read at once: a caller that speaks at once, as ranks do, is never dropped to make space for others.
+  // Read at once: a caller that sends its hello at once, as ranks do, is never dropped to make space for others.
   read(token);
 }
 
