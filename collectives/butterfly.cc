@@ -61,7 +61,7 @@ std::vector<int> Butterfly::answersFor(int n, int position, int from_step) const
   return reached;
 }
 
-void Butterfly::emitReduceScatter(const Phase& phase) const {
+void Butterfly::emitReduceScatter(const GroupPhase& phase) const {
   const int n = phase.group().size();
   const int self = phase.group().index();
   for (int step = 0; step < stepsOf(n); ++step) {
@@ -72,7 +72,7 @@ void Butterfly::emitReduceScatter(const Phase& phase) const {
   }
 }
 
-void Butterfly::emitAllGather(const Phase& phase) const {
+void Butterfly::emitAllGather(const GroupPhase& phase) const {
   const int n = phase.group().size();
   const int self = phase.group().index();
   for (int step = stepsOf(n); step-- > 0;) {

@@ -31,8 +31,8 @@ class Butterfly final : public ShardScheme {
   [[nodiscard]] bool supports(int group_size) const override;
   [[nodiscard]] Symmetry symmetry(int group_size) const override;
   [[nodiscard]] std::vector<CostRound> rounds(int group_size) const override;
-  void emitReduceScatter(const Phase& phase) const override;
-  void emitAllGather(const Phase& phase) const override;
+  void emitReduceScatter(const GroupPhase& phase) const override;
+  void emitAllGather(const GroupPhase& phase) const override;
 
  private:
   [[nodiscard]] std::vector<int> answersFor(int n, int position, int from_step) const;

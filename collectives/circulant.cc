@@ -96,7 +96,7 @@ std::vector<CostRound> Circulant::rounds(int group_size) const {
   return rounds;
 }
 
-void Circulant::emitReduceScatter(const Phase& phase) const {
+void Circulant::emitReduceScatter(const GroupPhase& phase) const {
   const std::vector<int> skips = skipsFor(phase.group().size());
   const int self = phase.group().index();
   for (std::size_t k = 0; k + 1 < skips.size(); ++k) {
@@ -106,7 +106,7 @@ void Circulant::emitReduceScatter(const Phase& phase) const {
   }
 }
 
-void Circulant::emitAllGather(const Phase& phase) const {
+void Circulant::emitAllGather(const GroupPhase& phase) const {
   const std::vector<int> skips = skipsFor(phase.group().size());
   const int self = phase.group().index();
   for (std::size_t k = skips.size() - 1; k-- > 0;) {

@@ -42,8 +42,8 @@ class Circulant final : public ShardScheme {
   explicit Circulant(Skips skips) : skips_(skips) {}
   [[nodiscard]] std::string_view name() const override;
   [[nodiscard]] std::vector<CostRound> rounds(int group_size) const override;
-  void emitReduceScatter(const Phase& phase) const override;
-  void emitAllGather(const Phase& phase) const override;
+  void emitReduceScatter(const GroupPhase& phase) const override;
+  void emitAllGather(const GroupPhase& phase) const override;
 
  private:
   [[nodiscard]] std::vector<int> skipsFor(int group_size) const;

@@ -96,7 +96,7 @@ class ReceiveSearch {
 };
 
 /// The most skips of which the canonical sum of a position consists: the longest path of the first block.
-std::uint32_t mostHops(const std::vector<int>& skips) {
+std::uint32_t maxHops(const std::vector<int>& skips) {
   std::vector<std::uint32_t> below(skips.size(), 0); // By skip: the most of the positions below it.
   for (std::size_t k = 1; k < skips.size(); ++k) {
     std::uint32_t hops = 0;
@@ -156,7 +156,7 @@ Schedule CirculantPipeline::plan(const PlanRequest& request) const {
   ScheduleBuilder builder({collective_, request.size, request.rank, request.root, Partition::even, request.blocks});
   const Group group = Group::rotated(request.size, request.rank, request.root);
   const BlockMap map = BlockMap::identity(request.blocks);
-  const Phase phase(builder, group, map);
+  const GroupPhase phase(builder, group, map);
   const int self = group.index();
   std::vector<Round> rounds;
   if (group.size() > 1) rounds = broadcastRounds(group.size(), self, map.blocks());
@@ -180,7 +180,7 @@ Schedule CirculantPipeline::plan(const PlanRequest& request) const {
 std::vector<CostRound> CirculantPipeline::rounds(const PlanRequest& request) const {
   if (request.size < 2) return {};
   const std::vector<int> skips = ascendingSkips(request.size);
-  const std::uint32_t hops = mostHops(skips);
+  const std::uint32_t hops = maxHops(skips);
   const auto more = static_cast<std::uint32_t>(skips.size() - 1) - hops;
   const double part = 1.0 / request.blocks;
   const int sums = collective_ == Collective::reduce ? 1 : 0;

@@ -8,7 +8,7 @@ namespace goss::collectives {
 
 namespace {
 
-void emitUp(const Phase& phase, const TreeNode& node, int block) {
+void emitUp(const GroupPhase& phase, const TreeNode& node, int block) {
   for (const int child : node.children)
     phase.receiveAdd(child, block, 1);
   if (node.parent >= 0) {
@@ -18,7 +18,7 @@ void emitUp(const Phase& phase, const TreeNode& node, int block) {
   }
 }
 
-void emitDown(const Phase& phase, const TreeNode& node, int block) {
+void emitDown(const GroupPhase& phase, const TreeNode& node, int block) {
   if (node.parent >= 0) phase.receive(node.parent, block, 1);
   for (const int child : node.children)
     phase.send(child, block, 1);
@@ -45,7 +45,7 @@ std::vector<CostRound> DoubleBinaryTree::rounds(int group_size, std::uint32_t pi
   return rounds;
 }
 
-void DoubleBinaryTree::emit(const Phase& phase) const {
+void DoubleBinaryTree::emit(const GroupPhase& phase) const {
   const int n = phase.group().size();
   const int self = phase.group().index();
   const TreeNode first = inOrderNode(n, self);

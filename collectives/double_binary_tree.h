@@ -22,7 +22,7 @@ class DoubleBinaryTree final : public AllReduceScheme {
     return 2 * pipeline_blocks;
   }
   [[nodiscard]] std::vector<CostRound> rounds(int group_size, std::uint32_t pipeline_blocks) const override;
-  void emit(const Phase& phase) const override;
+  void emit(const GroupPhase& phase) const override;
   [[nodiscard]] std::uint64_t wireElements(int group_size, std::span<const std::uint64_t> block_elems) const override;
 };
 

@@ -65,7 +65,7 @@ void BlockMap::append(int block, std::vector<Slot>& slots) const {
     slots.push_back(data(first + i * stride_));
 }
 
-std::vector<Slot> Phase::run(int first_block, int count) const {
+std::vector<Slot> GroupPhase::run(int first_block, int count) const {
   std::vector<Slot> slots;
   slots.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i)
@@ -73,7 +73,7 @@ std::vector<Slot> Phase::run(int first_block, int count) const {
   return slots;
 }
 
-std::vector<Slot> Phase::slotsOf(std::span<const int> block_list) const {
+std::vector<Slot> GroupPhase::slotsOf(std::span<const int> block_list) const {
   std::vector<Slot> slots;
   slots.reserve(block_list.size());
   for (const int block : block_list)

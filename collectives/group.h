@@ -63,9 +63,9 @@ class BlockMap {
 
 /// One phase of a schedule: steps among a group's positions on a map's blocks. References only; lives as long as the
 /// emission. Runs of blocks wrap around the end of the map.
-class Phase {
+class GroupPhase {
  public:
-  Phase(ScheduleBuilder& builder, const Group& group, const BlockMap& blocks)
+  GroupPhase(ScheduleBuilder& builder, const Group& group, const BlockMap& blocks)
       : builder_(builder), group_(group), blocks_(blocks) {}
 
   [[nodiscard]] ScheduleBuilder& builder() const { return builder_; }

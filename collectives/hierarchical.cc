@@ -28,9 +28,9 @@ Schedule Hierarchical::plan(const PlanRequest& request) const {
   const Group across = Group::strided(local_rank, local, groups, request.rank);
   const BlockMap own_shard = BlockMap::packed(static_cast<std::uint32_t>(local_rank) * width, width, 1);
 
-  const Phase inner_phase(builder, inside, shard_map);
+  const GroupPhase inner_phase(builder, inside, shard_map);
   inner_->emitReduceScatter(inner_phase);
-  outer_->emit(Phase(builder, across, own_shard));
+  outer_->emit(GroupPhase(builder, across, own_shard));
   inner_->emitAllGather(inner_phase);
   return builder.build(name_);
 }

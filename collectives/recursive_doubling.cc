@@ -8,7 +8,7 @@ namespace {
 
 /// Adds the partner's block to this position's. Both directions are in flight at once, so the partner's block needs a
 /// place of its own until this position's has been sent.
-void exchangeAndAdd(const Phase& phase, int partner) {
+void exchangeAndAdd(const GroupPhase& phase, int partner) {
   ScheduleBuilder& builder = phase.builder();
   const Slot own = phase.run(0, 1).front();
   const Slot theirs = builder.scratch(own.index);
@@ -38,7 +38,7 @@ std::vector<CostRound> RecursiveDoubling::rounds(int group_size, std::uint32_t) 
   return rounds;
 }
 
-void RecursiveDoubling::emit(const Phase& phase) const {
+void RecursiveDoubling::emit(const GroupPhase& phase) const {
   const int n = phase.group().size();
   const int self = phase.group().index();
   const int survivors = static_cast<int>(std::bit_floor(static_cast<unsigned>(n)));

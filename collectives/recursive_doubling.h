@@ -22,7 +22,7 @@ class RecursiveDoubling final : public AllReduceScheme {
   /// Empty unless the number of positions is a power of two: otherwise step 1 folds some of them.
   [[nodiscard]] Symmetry symmetry(int group_size) const override;
   [[nodiscard]] std::vector<CostRound> rounds(int group_size, std::uint32_t pipeline_blocks) const override;
-  void emit(const Phase& phase) const override;
+  void emit(const GroupPhase& phase) const override;
   [[nodiscard]] std::uint64_t wireElements(int group_size, std::span<const std::uint64_t> block_elems) const override;
 };
 

@@ -7,7 +7,7 @@ std::vector<CostRound> Ring::rounds(int group_size) const {
   return {{.times = static_cast<std::uint32_t>(group_size - 1), .sums = 1, .hops = Hops::shift}};
 }
 
-void Ring::emitReduceScatter(const Phase& phase) const {
+void Ring::emitReduceScatter(const GroupPhase& phase) const {
   const int n = phase.group().size();
   const int self = phase.group().index();
   for (int t = 0; t < n - 1; ++t) {
@@ -16,7 +16,7 @@ void Ring::emitReduceScatter(const Phase& phase) const {
   }
 }
 
-void Ring::emitAllGather(const Phase& phase) const {
+void Ring::emitAllGather(const GroupPhase& phase) const {
   const int n = phase.group().size();
   const int self = phase.group().index();
   for (int t = 0; t < n - 1; ++t) {

@@ -21,8 +21,8 @@ class Ring final : public ShardScheme {
   [[nodiscard]] std::string_view name() const override { return "ring"; }
   [[nodiscard]] bool takesOrder() const override { return true; }
   [[nodiscard]] std::vector<CostRound> rounds(int group_size) const override;
-  void emitReduceScatter(const Phase& phase) const override;
-  void emitAllGather(const Phase& phase) const override;
+  void emitReduceScatter(const GroupPhase& phase) const override;
+  void emitAllGather(const GroupPhase& phase) const override;
 };
 
 } // namespace goss::collectives

@@ -27,7 +27,7 @@ class Rooted final : public Algorithm {
                              static_cast<std::uint32_t>(request.size)});
     const Group group = Group::rotated(request.size, request.rank, request.root);
     const BlockMap blocks = BlockMap::ofRanks(group);
-    const Phase phase(builder, group, blocks);
+    const GroupPhase phase(builder, group, blocks);
     if (collective_ == Collective::gather) {
       scheme_->emitGather(phase);
     } else {
@@ -55,7 +55,7 @@ class Rooted final : public Algorithm {
 
 } // namespace
 
-void BinomialRooted::emitGather(const Phase& phase) const {
+void BinomialRooted::emitGather(const GroupPhase& phase) const {
   const int n = phase.group().size();
   const int self = phase.group().index();
   for (int distance = 1; distance < n; distance *= 2) {
@@ -68,7 +68,7 @@ void BinomialRooted::emitGather(const Phase& phase) const {
   }
 }
 
-void BinomialRooted::emitScatter(const Phase& phase) const {
+void BinomialRooted::emitScatter(const GroupPhase& phase) const {
   const int n = phase.group().size();
   const int self = phase.group().index();
   const int subtree = self == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(n))) : self & -self;
@@ -110,14 +110,14 @@ std::uint64_t BinomialRooted::wireElements(std::span<const std::uint64_t> block_
   return sum;
 }
 
-void LinearRooted::emitGather(const Phase& phase) const {
+void LinearRooted::emitGather(const GroupPhase& phase) const {
   const int self = phase.group().index();
   if (self > 0) return phase.send(0, self, 1);
   for (int v = 1; v < phase.group().size(); ++v)
     phase.receive(v, v, 1);
 }
 
-void LinearRooted::emitScatter(const Phase& phase) const {
+void LinearRooted::emitScatter(const GroupPhase& phase) const {
   const int self = phase.group().index();
   if (self > 0) return phase.receive(0, self, 1);
   for (int v = 1; v < phase.group().size(); ++v)

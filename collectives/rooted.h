@@ -16,9 +16,9 @@ class RootedScheme {
   virtual ~RootedScheme() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Position v holds block v; afterwards position 0 holds all.
-  virtual void emitGather(const Phase& phase) const = 0;
+  virtual void emitGather(const GroupPhase& phase) const = 0;
   /// Position 0 holds all blocks; afterwards position v holds block v.
-  virtual void emitScatter(const Phase& phase) const = 0;
+  virtual void emitScatter(const GroupPhase& phase) const = 0;
   /// The longest path of the scatter, as Algorithm::rounds() says; messages are counted in blocks.
   [[nodiscard]] virtual std::vector<CostRound> rounds(int group_size) const = 0;
   /// Elements that all positions together send, in either; block_elems[v] belongs to position v.
@@ -31,8 +31,8 @@ class RootedScheme {
 class BinomialRooted final : public RootedScheme {
  public:
   [[nodiscard]] std::string_view name() const override { return "binomial"; }
-  void emitGather(const Phase& phase) const override;
-  void emitScatter(const Phase& phase) const override;
+  void emitGather(const GroupPhase& phase) const override;
+  void emitScatter(const GroupPhase& phase) const override;
   [[nodiscard]] std::vector<CostRound> rounds(int group_size) const override;
   [[nodiscard]] std::uint64_t wireElements(std::span<const std::uint64_t> block_elems) const override;
 };
@@ -41,8 +41,8 @@ class BinomialRooted final : public RootedScheme {
 class LinearRooted final : public RootedScheme {
  public:
   [[nodiscard]] std::string_view name() const override { return "linear"; }
-  void emitGather(const Phase& phase) const override;
-  void emitScatter(const Phase& phase) const override;
+  void emitGather(const GroupPhase& phase) const override;
+  void emitScatter(const GroupPhase& phase) const override;
   [[nodiscard]] std::vector<CostRound> rounds(int group_size) const override;
   [[nodiscard]] std::uint64_t wireElements(std::span<const std::uint64_t> block_elems) const override;
 };

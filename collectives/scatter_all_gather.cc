@@ -19,7 +19,7 @@ Schedule ScatterAllGather::plan(const PlanRequest& request) const {
   ScheduleBuilder builder({collective_, request.size, request.rank, request.root, Partition::even, chunks});
   const Group group = Group::rotated(request.size, request.rank, request.root);
   const BlockMap map = BlockMap::identity(chunks);
-  const Phase phase(builder, group, map);
+  const GroupPhase phase(builder, group, map);
   if (collective_ == Collective::broadcast) {
     rooted_->emitScatter(phase);
     sharded_->emitAllGather(phase);

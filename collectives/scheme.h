@@ -28,9 +28,9 @@ class ShardScheme {
   /// The longest path of the reduce-scatter, as Algorithm::rounds() says; messages are counted in blocks.
   [[nodiscard]] virtual std::vector<CostRound> rounds(int group_size) const = 0;
   /// Every position holds all blocks; afterwards position v holds the sum of block v. No finish.
-  virtual void emitReduceScatter(const Phase& phase) const = 0;
+  virtual void emitReduceScatter(const GroupPhase& phase) const = 0;
   /// Position v holds block v; afterwards every position holds all blocks.
-  virtual void emitAllGather(const Phase& phase) const = 0;
+  virtual void emitAllGather(const GroupPhase& phase) const = 0;
 };
 
 /// An all-reduce of blocks that every position holds, with exactly one finish of every block. Stateless, safe for
@@ -47,7 +47,7 @@ class AllReduceScheme {
   [[nodiscard]] virtual Symmetry symmetry(int /*group_size*/) const { return {}; }
   /// How many blocks emit() wants. `pipeline_blocks` is PlanRequest::blocks.
   [[nodiscard]] virtual std::uint32_t blockCount(int group_size, std::uint32_t pipeline_blocks) const = 0;
-  virtual void emit(const Phase& phase) const = 0;
+  virtual void emit(const GroupPhase& phase) const = 0;
   /// The longest path of emit(), as Algorithm::rounds() says; `pipeline_blocks` as for blockCount().
   [[nodiscard]] virtual std::vector<CostRound> rounds(int group_size, std::uint32_t pipeline_blocks) const = 0;
   /// Elements that all positions together send.

@@ -31,7 +31,7 @@ class ShardedHalf final : public Algorithm {
         {collective_, request.size, request.rank, -1, Partition::byRank, static_cast<std::uint32_t>(request.size)});
     const Group group = Group::ordered(request.size, request.rank, request.order);
     const BlockMap blocks = BlockMap::ofRanks(group);
-    const Phase phase(builder, group, blocks);
+    const GroupPhase phase(builder, group, blocks);
     if (collective_ == Collective::reduceScatter) {
       scheme_->emitReduceScatter(phase);
       phase.finish(group.index(), 1);
@@ -81,7 +81,7 @@ class AllReduce final : public Algorithm {
     const Group group = Group::ordered(request.size, request.rank, request.order);
     // In a ring of any order chunk r is still rank r's shard, so that shares given by rank mean what they say.
     const BlockMap map = scheme_->takesOrder() ? BlockMap::ofRanks(group) : BlockMap::identity(blocks);
-    scheme_->emit(Phase(builder, group, map));
+    scheme_->emit(GroupPhase(builder, group, map));
     return builder.build(std::string(name()));
   }
 
@@ -131,7 +131,7 @@ std::vector<CostRound> ShardedAllReduce::rounds(int group_size, std::uint32_t) c
   return rounds;
 }
 
-void ShardedAllReduce::emit(const Phase& phase) const {
+void ShardedAllReduce::emit(const GroupPhase& phase) const {
   scheme_->emitReduceScatter(phase);
   phase.finish(phase.group().index(), 1);
   scheme_->emitAllGather(phase);

@@ -23,7 +23,7 @@ class ShardedAllReduce final : public AllReduceScheme {
     return static_cast<std::uint32_t>(group_size);
   }
   [[nodiscard]] Symmetry symmetry(int group_size) const override { return scheme_->symmetry(group_size); }
-  void emit(const Phase& phase) const override;
+  void emit(const GroupPhase& phase) const override;
   [[nodiscard]] std::vector<CostRound> rounds(int group_size, std::uint32_t pipeline_blocks) const override;
   [[nodiscard]] std::uint64_t wireElements(int group_size, std::span<const std::uint64_t> block_elems) const override;
 

@@ -23,7 +23,7 @@ Schedule SitePairs::plan(const PlanRequest& request) const {
 
   const Group inside = Group::strided(request.rank - index, 1, local, request.rank);
   const BlockMap blocks = is_first ? BlockMap::packed(0, width, width) : BlockMap::interleaved(width, width);
-  const Phase inner(builder, inside, blocks);
+  const GroupPhase inner(builder, inside, blocks);
   const Circulant exchange(Circulant::Skips::unit);
   exchange.emitReduceScatter(inner);
   for (int t = 0; t < local; ++t) {
@@ -32,7 +32,7 @@ Schedule SitePairs::plan(const PlanRequest& request) const {
     const int second = (first + t) % local;
     const Group pair({first, local + second}, is_first ? 0 : 1);
     const BlockMap chunk = BlockMap::packed(static_cast<std::uint32_t>(first * local + second), 1, 1);
-    RecursiveDoubling().emit(Phase(builder, pair, chunk));
+    RecursiveDoubling().emit(GroupPhase(builder, pair, chunk));
   }
   exchange.emitAllGather(inner);
   return builder.build(std::string(name()));

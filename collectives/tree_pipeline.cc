@@ -10,13 +10,13 @@ namespace goss::collectives {
 
 namespace {
 
-void emitBroadcastBlock(const Phase& phase, const TreeNode& node, int block) {
+void emitBroadcastBlock(const GroupPhase& phase, const TreeNode& node, int block) {
   if (node.parent >= 0) phase.receive(node.parent, block, 1);
   for (auto child = node.children.rbegin(); child != node.children.rend(); ++child)
     phase.send(*child, block, 1);
 }
 
-void emitReduceBlock(const Phase& phase, const TreeNode& node, int block) {
+void emitReduceBlock(const GroupPhase& phase, const TreeNode& node, int block) {
   for (const int child : node.children)
     phase.receiveAdd(child, block, 1);
   if (node.parent >= 0) {
@@ -128,7 +128,7 @@ Schedule TreePipeline::plan(const PlanRequest& request) const {
   ScheduleBuilder builder({collective_, request.size, request.rank, request.root, Partition::even, request.blocks});
   const Group group = Group::rotated(request.size, request.rank, request.root);
   const BlockMap map = BlockMap::identity(request.blocks);
-  const Phase phase(builder, group, map);
+  const GroupPhase phase(builder, group, map);
   const TreeNode node = nodeOf(group.size(), group.index());
   for (int block = 0; block < map.blocks(); ++block) {
     if (collective_ == Collective::broadcast) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compressors/kernel_forms.h"
+#include "compressors/kernel_settings.h"
 #include "compressors/loops.h"
 #include "compressors/spec.h"
 #include "gossamer/codec.h"

@@ -198,7 +198,7 @@ nlohmann::json measurePhases(const DeviceCodecSettings& settings, const DeviceCo
       return run.status();
     }
     for (;;) {
-      const Result<Phase> phase = run.value()->next(nullptr);
+      const Result<CodecPhase> phase = run.value()->next(nullptr);
       if (!phase.isOk() || phase.value().want == PhaseWant::done) {
         return phase.status();
       }

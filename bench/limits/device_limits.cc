@@ -370,7 +370,7 @@ void sayStaleReads(CudaDevice& device, const Driver& driver, std::byte* memory) 
 
 /// Counts the copies with a flag each that a stream takes behind a closed gate before the thread that enqueues waits.
 void measureDepth(CudaDevice& device, const char* kind, const GateKernels* gates, std::byte* memory) {
-  constexpr int kMost = 20000;
+  constexpr int kMax = 20000;
   const auto pinned = require(device.allocate(MemoryKind::pinned, 4096));
   std::atomic<int> enqueued{0};
   std::jthread caller;
@@ -378,7 +378,7 @@ void measureDepth(CudaDevice& device, const char* kind, const GateKernels* gates
     const ClosedGate gate(device, gates);
     caller = std::jthread([&] {
       const CopyJob job{pinned->data() + 64, memory, 64};
-      for (; enqueued < kMost; ++enqueued) {
+      for (; enqueued < kMax; ++enqueued) {
         require(gate.stream().copy({&job, 1}));
         require(gate.stream().raise(flagAt(*pinned, 0), 1));
       }
@@ -387,8 +387,8 @@ void measureDepth(CudaDevice& device, const char* kind, const GateKernels* gates
       before = enqueued;
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    fmt::print("behind a gate by {} a stream takes {}{} copies and flags\n", kind,
-               enqueued == kMost ? "more than " : "", enqueued.load());
+    fmt::print("behind a gate by {} a stream takes {}{} copies and flags\n", kind, enqueued == kMax ? "more than " : "",
+               enqueued.load());
     gate.open();
     caller.join();
   }

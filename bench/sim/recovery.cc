@@ -41,7 +41,7 @@ std::vector<int> chosen(const std::vector<int>& members, const std::vector<int>&
 
 class Meeting {
  public:
-  /// Each rank but the speaker stands for `each_stands_for` ranks.
+  /// Each rank but the coordinator stands for `each_stands_for` ranks.
   Meeting(const Network& network, const std::vector<int>& ranks, const std::vector<int>& gone, Agreement::Manner manner,
           double each_stands_for)
       : network_(network),
@@ -74,7 +74,8 @@ class Meeting {
       if (isComplete()) break;
       now_s_ = message.at_s;
       Agreement& to = part(message.to);
-      message.decides ? to.hearDecision(message.from, *message.outcome) : to.hear(message.from, message.outcome->view);
+      message.decides ? to.receiveDecision(message.from, *message.outcome)
+                      : to.receiveView(message.from, message.outcome->view);
       settle(message.to);
       if (!message.decides && to.owesView(message.outcome->view)) tell(message.to, {message.from}, false);
     }
@@ -111,7 +112,7 @@ class Meeting {
     }
     if (!decided || !agreement.isComplete() || over_[index]) return;
     over_[index] = true;
-    if (agreement.speaksForOthers()) tell(rank, agreement.audience(), true);
+    if (agreement.isCoordinator()) tell(rank, agreement.audience(), true);
   }
 
   void tell(int from, const std::vector<int>& audience, bool decides) {
@@ -154,7 +155,7 @@ AgreementCost agree(const Network& network, const std::vector<int>& members, con
   const double each = ranks.size() < 2 ? 1 : peers / (static_cast<double>(ranks.size()) - 1);
   const Agreement::Manner manner = Agreement::mannerOf(static_cast<int>(members.size()));
   AgreementCost cost = Meeting(network, ranks, gone, manner, each).run();
-  // With a speaker, `each` has counted the messages of all members already.
+  // With a coordinator, `each` has counted the messages of all members already.
   if (manner == Agreement::Manner::all)
     cost.messages *= static_cast<double>(members.size()) / static_cast<double>(ranks.size());
   return cost;

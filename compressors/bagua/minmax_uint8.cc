@@ -66,7 +66,7 @@ std::span<const ValueStage> minMaxUint8Stages() {
                    return {[](const Loops& loops) {
                              return std::make_shared<MinMaxUint8Codec>(loops.common, loops.minmax);
                            },
-                           MinMaxUint8Form{}};
+                           MinMaxUint8Settings{}};
                  }},
   };
   return kStages;

@@ -113,7 +113,7 @@ namespace {
 
 template <DType kDType>
 ValueCodec read(StageReader&) {
-  return {[](const Loops& loops) { return std::make_shared<CastCodec>(kDType, loops.common); }, CastForm{kDType}};
+  return {[](const Loops& loops) { return std::make_shared<CastCodec>(kDType, loops.common); }, CastSettings{kDType}};
 }
 
 } // namespace

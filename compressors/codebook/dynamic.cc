@@ -43,7 +43,7 @@ namespace {
 ValueCodec read(StageReader& reader) {
   const std::size_t block = reader.block("block", kTileElems, {32, kTileElems});
   return {[block](const Loops& loops) { return std::make_shared<DynamicCodec>(block, loops.common, loops.codebook); },
-          DynamicForm{block}};
+          DynamicSettings{block}};
 }
 
 } // namespace

@@ -59,7 +59,7 @@ class NormalCodec final : public TileCodec {
 ValueCodec read(StageReader& reader) {
   const std::size_t block = reader.block("block", 64, {32, 512});
   return {[block](const Loops& loops) { return std::make_shared<NormalCodec>(block, loops.common, loops.codebook); },
-          NormalForm{block}};
+          NormalSettings{block}};
 }
 
 } // namespace

@@ -107,7 +107,7 @@ std::span<const ValueStage> uniformStages() {
           {"uniform8"},
           [](StageReader&) -> ValueCodec {
             return {[](const Loops& loops) { return std::make_shared<UniformCodec>(loops.common, loops.codebook); },
-                    UniformForm{}};
+                    UniformSettings{}};
           }},
   };
   return kStages;

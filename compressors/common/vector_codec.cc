@@ -19,7 +19,7 @@ std::size_t VectorCodec::scratchBytes(std::size_t count) const {
 }
 
 Status VectorCodec::check(PayloadView payload, std::size_t count) const {
-  const std::string flaw = count > mostElements() ? "the segment is too long" : flawOf(payload, count);
+  const std::string flaw = count > maxElements() ? "the segment is too long" : flawOf(payload, count);
   return flaw.empty() ? Status::ok() : malformed(*this, payload, count, flaw);
 }
 
@@ -68,7 +68,7 @@ Status VectorCodec::encode(const EncodeJob& job) const {
     return status;
   }
   for (EncodeSegment& segment : job.segments) {
-    if (segment.count > mostElements()) {
+    if (segment.count > maxElements()) {
       return Status::error(GOSS_ERR_INVALID_ARGUMENT, "codec '" + spec() + "': the segment is too long; cut it");
     }
     EncodeRun run;
@@ -145,7 +145,7 @@ Status VectorCodec::merge(MergeJob& job) const {
     return status;
   }
   const std::size_t count = job.values.size();
-  if (count > mostElements()) {
+  if (count > maxElements()) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT, "codec '" + spec() + "': the segment is too long; cut it");
   }
   const std::span<std::byte> scratch = job.scratch.subspan(vectorScratch(count));

@@ -49,7 +49,7 @@ class VectorCodec : public Codec {
   [[nodiscard]] virtual std::string flawOf(PayloadView payload, std::size_t count) const = 0;
   [[nodiscard]] virtual std::size_t innerScratchBytes(std::size_t) const { return 0; }
   /// Longest segment.
-  [[nodiscard]] virtual std::size_t mostElements() const { return static_cast<std::size_t>(-1); }
+  [[nodiscard]] virtual std::size_t maxElements() const { return static_cast<std::size_t>(-1); }
 
  protected:
   explicit VectorCodec(const CommonLoops& loops) : loops_(loops) {}

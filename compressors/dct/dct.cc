@@ -150,7 +150,7 @@ ValueCodec read(StageReader& reader) {
   if (keep > chunk) {
     reader.refuse(fmt::format("keep={} is more than a chunk has", keep));
   }
-  const DctForm form{chunk, std::min<std::size_t>(keep, chunk)};
+  const DctSettings form{chunk, std::min<std::size_t>(keep, chunk)};
   return {
       [form](const Loops& loops) { return std::make_shared<DctCodec>(form.chunk, form.keep, loops.common, loops.dct); },
       form};

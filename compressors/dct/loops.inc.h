@@ -8,7 +8,7 @@
 namespace goss::compressors {
 namespace {
 
-using Quad = float __attribute__((vector_size(16)));
+using Float4 = float __attribute__((vector_size(16)));
 
 /// kChunks products of a row vector with the basis; two groups of columns of each stay in registers. A column is summed
 /// over ascending j whatever the width of the registers.
@@ -42,7 +42,7 @@ inline void dctTransform(float* __restrict out, const float* __restrict values, 
   if (count >= 2 * kLanes) {
     dctColumns<kChunks, Lanes>(out, values, basis, count);
   } else {
-    dctColumns<kChunks, Quad>(out, values, basis, count);
+    dctColumns<kChunks, Float4>(out, values, basis, count);
   }
 }
 

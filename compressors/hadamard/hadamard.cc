@@ -120,7 +120,7 @@ Sparsifier read(StageReader& reader) {
   return {[chunk](CodecPointer inner, const Loops& loops) {
             return std::make_shared<HadamardCodec>(chunk, std::move(inner), loops.common, loops.hadamard);
           },
-          HadamardForm{chunk}};
+          HadamardSettings{chunk}};
 }
 
 } // namespace

@@ -48,7 +48,7 @@ namespace {
 template <MxElement kElement>
 ValueCodec read(StageReader&) {
   return {[](const Loops& loops) { return std::make_shared<MxCodec>(kElement, loops.common, loops.mx); },
-          MxForm{kElement}};
+          MxSettings{kElement}};
 }
 
 ValueCodec readSix(StageReader& reader) {

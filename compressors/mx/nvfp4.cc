@@ -38,7 +38,7 @@ class NvFp4Codec final : public TileCodec {
 };
 
 ValueCodec read(StageReader&) {
-  return {[](const Loops& loops) { return std::make_shared<NvFp4Codec>(loops.common, loops.mx); }, NvFp4Form{}};
+  return {[](const Loops& loops) { return std::make_shared<NvFp4Codec>(loops.common, loops.mx); }, NvFp4Settings{}};
 }
 
 } // namespace

@@ -25,7 +25,7 @@ ValueCodec read(StageReader& reader) {
   const bool nearest = reader.choice("round", {"stochastic", "nearest"}) == 1;
   return {
       [nearest](const Loops& loops) { return std::make_shared<NaturalCodec>(nearest, loops.common, loops.natural); },
-      NaturalForm{nearest}};
+      NaturalSettings{nearest}};
 }
 
 } // namespace

@@ -24,10 +24,10 @@ void multiply(std::span<float> values, float by) {
 class PlainRun final : public CodecRun {
  public:
   explicit PlainRun(const RunJob& job) : job_(job) {}
-  Result<Phase> next() override {
+  Result<CodecPhase> next() override {
     if (summed_) {
       multiply(job_.values, 1.0f / static_cast<float>(job_.ranks));
-      return Phase{};
+      return CodecPhase{};
     }
     summed_ = true;
     // a residual from an earlier operation is cleared, because nothing is lost from now on
@@ -37,7 +37,7 @@ class PlainRun final : public CodecRun {
         job_.residual[i] = 0;
       }
     }
-    return Phase{PhaseWant::sum, job_.values};
+    return CodecPhase{PhaseWant::sum, job_.values};
   }
 
  private:
@@ -64,7 +64,7 @@ class FactorRun : public CodecRun {
   }
 
   /// A phase without values: next() is called again when other operations have had their turn.
-  static Phase again() { return Phase{PhaseWant::sum}; }
+  static CodecPhase again() { return CodecPhase{PhaseWant::sum}; }
 
   /// Works on the next rows; returns whether these were the last.
   template <typename Work>
@@ -125,14 +125,14 @@ class TwoReductionRun final : public FactorRun {
     begin(job_.state);
   }
 
-  Result<Phase> next() override {
+  Result<CodecPhase> next() override {
     const std::span<float> right = job_.state;
     const float* values = job_.values.data();
     switch (stage_) {
       case Stage::left:
         if (!overRows([&](RowRange rows) { timesRight(shape_, rows, values, right.data(), left_.data()); })) break;
         stage_ = Stage::basis;
-        return Phase{PhaseWant::sum, left_};
+        return CodecPhase{PhaseWant::sum, left_};
       case Stage::basis:
         if (!orthonormalizeMore(left_)) break;
         stage_ = Stage::right;
@@ -145,13 +145,13 @@ class TwoReductionRun final : public FactorRun {
         }
         std::copy(right.begin(), right.end(), own_right_.begin());
         stage_ = Stage::mean;
-        return Phase{PhaseWant::sum, right};
+        return CodecPhase{PhaseWant::sum, right};
       case Stage::mean:
         multiply(right, share());
         stage_ = Stage::product;
         [[fallthrough]];
       case Stage::product:
-        if (finishMore(left_.data(), right.data(), left_.data(), own_right_.data())) return Phase{};
+        if (finishMore(left_.data(), right.data(), left_.data(), own_right_.data())) return CodecPhase{};
         break;
     }
     return again();
@@ -179,7 +179,7 @@ class OneReductionRun final : public FactorRun {
     std::copy(kept.begin(), kept.end(), in_.begin());
   }
 
-  Result<Phase> next() override {
+  Result<CodecPhase> next() override {
     switch (stage_) {
       case Stage::basis:
         if (!orthonormalizeMore(in_)) break;
@@ -189,7 +189,7 @@ class OneReductionRun final : public FactorRun {
         if (!overRows([&](RowRange rows) { multiplyRows(rows); })) break;
         std::copy(out_.begin(), out_.end(), own_.begin());
         stage_ = Stage::mean;
-        return Phase{PhaseWant::sum, out_};
+        return CodecPhase{PhaseWant::sum, out_};
       case Stage::mean:
         multiply(out_, share());
         stage_ = Stage::product;
@@ -201,7 +201,7 @@ class OneReductionRun final : public FactorRun {
         }
         std::copy(out_.begin(), out_.end(), job_.state.begin() + 1);
         job_.state[0] = of_rows_ ? 0.0f : 1.0f;
-        return Phase{};
+        return CodecPhase{};
     }
     return again();
   }

@@ -78,7 +78,7 @@ ValueCodec read(StageReader& reader) {
   const bool root_mean_square = reader.choice("norm", {"l1", "l2"}) == 1;
   const auto norm = root_mean_square ? SignCodec::Norm::l2 : SignCodec::Norm::l1;
   return {[norm](const Loops& loops) { return std::make_shared<SignCodec>(norm, loops.common, loops.sign); },
-          SignForm{root_mean_square}};
+          SignSettings{root_mean_square}};
 }
 
 } // namespace

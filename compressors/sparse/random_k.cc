@@ -176,7 +176,7 @@ Sparsifier read(StageReader& reader) {
   return {[=](CodecPointer inner, const Loops& loops) {
             return std::make_shared<RandomKCodec>(ratio, block, std::move(inner), loops.common, loops.sparse);
           },
-          RandomKForm{ratio, block}};
+          RandomKSettings{ratio, block}};
 }
 
 } // namespace

@@ -145,14 +145,15 @@ Sparsifier readTopK(StageReader& reader) {
   return made(
       packs,
       [=](const SparseLoops& loops) { return sampled ? makeSampledTopK(ratio, loops) : makeExactTopK(ratio, loops); },
-      TopKForm{ratio, sampled, packs});
+      TopKSettings{ratio, sampled, packs});
 }
 
 Sparsifier readThreshold(StageReader& reader) {
   const auto value = static_cast<float>(reader.number("value", 1e-3, {0, 1e30}));
   const bool packs = readPacks(reader);
   return made(
-      packs, [value](const SparseLoops& loops) { return makeThreshold(value, loops); }, ThresholdForm{value, packs});
+      packs, [value](const SparseLoops& loops) { return makeThreshold(value, loops); },
+      ThresholdSettings{value, packs});
 }
 
 } // namespace

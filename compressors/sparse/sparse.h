@@ -24,7 +24,7 @@ class SparseCodec final : public ChainedCodec {
   [[nodiscard]] CodecTraits traits() const override;
   [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
-  [[nodiscard]] std::size_t mostElements() const override { return 0xffffffffu; }
+  [[nodiscard]] std::size_t maxElements() const override { return 0xffffffffu; }
   [[nodiscard]] std::size_t lengthOf(PayloadView bytes, std::size_t count) const override;
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
   void decodeVector(PayloadView payload, const VectorOut& out) const override;

@@ -23,14 +23,14 @@ class AgreedRun final : public CodecRun {
   AgreedRun(float clip, const CommonLoops& common, const TernaryLoops& loops, const RunJob& job)
       : clip_(clip), common_(common), loops_(loops), job_(job) {}
 
-  Result<Phase> next() override {
+  Result<CodecPhase> next() override {
     switch (phase_++) {
       case 0:
         return propose();
       case 1:
         if (!(scale_ > 0)) { // all values of all ranks are zero, or one of them is not finite
           settle(scale_);
-          return Phase{};
+          return CodecPhase{};
         }
         if (job_.residual != nullptr) {
           return proposeGain();
@@ -45,7 +45,7 @@ class AgreedRun final : public CodecRun {
   }
 
  private:
-  Phase propose() {
+  CodecPhase propose() {
     if (job_.residual != nullptr) {
       for (std::size_t i = 0; i < job_.values.size(); ++i) {
         job_.values[i] += job_.decay * job_.residual[i];
@@ -60,7 +60,7 @@ class AgreedRun final : public CodecRun {
 
   /// With the smallest gain of all ranks (ternaryGain(), of values clipped to the agreed scale) each rank loses less
   /// than it has. The ranks agree on the inverse, whose maximum wins.
-  Phase proposeGain() {
+  CodecPhase proposeGain() {
     double squares = 0, magnitudes = 0;
     for (const float value : job_.values) {
       const double cut = std::min(1.0, static_cast<double>(std::fabs(value)) / static_cast<double>(scale_));
@@ -76,7 +76,7 @@ class AgreedRun final : public CodecRun {
   /// with it the ranks together lose less than they have.
   void applyGain() {
     const auto ranks = static_cast<std::size_t>(job_.ranks);
-    const double least = leastTernaryGain(job_.values.size() * ranks);
+    const double least = minTernaryGain(job_.values.size() * ranks);
     const auto gain = static_cast<float>(std::clamp(1 / static_cast<double>(inverse_gain_), least, 1.0));
     for (float& value : job_.values) {
       value *= gain;
@@ -84,7 +84,7 @@ class AgreedRun final : public CodecRun {
     scale_ = scaleFor(scale_ * gain, 1).step;
   }
 
-  Result<Phase> encodeWithAgreedScale() {
+  Result<CodecPhase> encodeWithAgreedScale() {
     if (job_.residual != nullptr) {
       applyGain();
     }
@@ -95,10 +95,10 @@ class AgreedRun final : public CodecRun {
     if (job_.residual != nullptr) {
       codec_->decodeVector(payload_, {job_.residual, count, {DecodeMode::axpy, -1}, {}, 0, {}});
     }
-    return Phase{PhaseWant::add, {}, payload_, &*codec_, count, kTileElems};
+    return CodecPhase{PhaseWant::add, {}, payload_, &*codec_, count, kTileElems};
   }
 
-  Phase finish() {
+  CodecPhase finish() {
     codec_->decodeVector(payload_, {job_.values.data(), job_.values.size(), {}, {}, 0, {}});
     const float share = 1.0f / static_cast<float>(job_.ranks);
     for (float& value : job_.values) {

@@ -23,7 +23,7 @@ GOSS_HOST_DEVICE std::int32_t ternaryLevel(float scaled, std::uint32_t random) {
 
 /// The gain of a payload's scale with error feedback: 1 / (1 + omega), where omega is the variance of coding this
 /// vector, unclipped, relative to its square. `least`: the smallest gain of all vectors of this length
-/// (leastTernaryGain()).
+/// (minTernaryGain()).
 GOSS_HOST_DEVICE float ternaryGain(double squares, double magnitudes, double peak, double least) {
   const double product = peak * magnitudes, gain = product > 0 ? squares / product : 1;
   return static_cast<float>(gain > least ? (gain < 1 ? gain : 1) : least);

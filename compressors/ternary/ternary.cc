@@ -33,14 +33,14 @@ CodecTraits TernaryCodec::traits() const {
   return traits;
 }
 
-double leastTernaryGain(std::size_t count) {
+double minTernaryGain(std::size_t count) {
   return 2 / (1 + std::sqrt(static_cast<double>(std::max<std::size_t>(count, 1))));
 }
 
 /// Clipped values are encoded without bias: |x - clipped|^2 is lost, and their variance, which clip times |x| |clipped|
 /// bounds. With feedback the gain a loses 1 - a of |x|^2 where nothing is clipped, else 1 - a |clipped|/|x|.
 LossBound TernaryCodec::lossBound(std::size_t count, bool feedback) const {
-  const double gain = leastTernaryGain(count), clip = static_cast<double>(settings_.clip);
+  const double gain = minTernaryGain(count), clip = static_cast<double>(settings_.clip);
   if (settings_.scale != 0) { // values beyond the scale are out of range
     return {0, 0, static_cast<double>(settings_.scale)};
   }
@@ -54,7 +54,7 @@ LossBound TernaryCodec::lossBound(std::size_t count, bool feedback) const {
 float TernaryCodec::gainOf(const VectorIn& in) const {
   return ternaryGain(
       sumOver(loops().sumSquares, in.values, in.count), sumOver(loops().sumMagnitudes, in.values, in.count),
-      static_cast<double>(bitCast<float>(loops().peak(in.values, in.count) >> 1)), leastTernaryGain(in.count));
+      static_cast<double>(bitCast<float>(loops().peak(in.values, in.count) >> 1)), minTernaryGain(in.count));
 }
 
 std::size_t TernaryCodec::codeBytes(std::size_t count) const { return (count * bits_ + 7) / 8; }

@@ -37,7 +37,7 @@ class TernaryCodec final : public VectorCodec {
 };
 
 /// The smallest gain, 1 / (1 + omega), of all vectors of `count` elements: one peak, and all others small.
-double leastTernaryGain(std::size_t count);
+double minTernaryGain(std::size_t count);
 
 } // namespace goss::compressors
 

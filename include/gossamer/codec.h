@@ -129,7 +129,7 @@ enum class PhaseWant : std::uint8_t {
 
 class Codec;
 
-struct Phase {
+struct CodecPhase {
   PhaseWant want = PhaseWant::done;
   std::span<float> values = {};      ///< sum, max. The run owns it until the next call, as it owns the other members.
   std::span<std::byte> payload = {}; ///< add.
@@ -149,7 +149,7 @@ class CodecRun {
   virtual ~CodecRun() = default;
   /// Computes until the run needs a collective, and returns it; or returns an empty phase after some milliseconds, so
   /// that other operations get their turn. Not called after `done`.
-  virtual Result<Phase> next() = 0;
+  virtual Result<CodecPhase> next() = 0;
 };
 
 /// What a multi-phase codec works on.

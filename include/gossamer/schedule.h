@@ -180,10 +180,10 @@ class ScheduleBuilder {
     std::int64_t last_write = -1;
     std::vector<std::uint32_t> reads; ///< Since the last write.
   };
-  enum class Where : std::uint8_t { nowhere, input, home };
+  enum class Where : std::uint8_t { nowhere, input, finalSlot };
 
   [[nodiscard]] bool delivers(std::uint32_t chunk) const;
-  Slot home(std::uint32_t chunk);
+  Slot finalSlot(std::uint32_t chunk);
   Slot resolveRead(Slot slot);
   Slot resolveWrite(Slot slot);
   Hazard& hazardOf(Slot slot);
@@ -191,10 +191,10 @@ class ScheduleBuilder {
   PoolRange pool(std::span<const Slot> slots);
 
   Schedule schedule_;
-  std::vector<Where> where_;               ///< By chunk.
-  std::vector<std::int64_t> scratch_home_; ///< By chunk: scratch slot, or -1.
-  std::vector<Hazard> chunk_hazards_;      ///< Input c and output c count as one place: they may alias in place.
-  std::vector<Hazard> output_hazards_;     ///< Where nothing is done in place: outputs are places of their own.
+  std::vector<Where> where_;                ///< By chunk.
+  std::vector<std::int64_t> scratch_slots_; ///< By chunk: scratch slot, or -1.
+  std::vector<Hazard> chunk_hazards_;       ///< Input c and output c count as one place: they may alias in place.
+  std::vector<Hazard> output_hazards_;      ///< Where nothing is done in place: outputs are places of their own.
   std::vector<Hazard> scratch_hazards_;
   std::vector<Hazard> payload_hazards_;
   std::vector<std::uint32_t> sends_to_;   ///< By peer.

@@ -14,7 +14,7 @@
 namespace goss {
 
 /// The header of a slot. The bytes follow at once: the first 32 share its cache line.
-struct BoardChannel::Slot {
+struct BoardChannel::SlotHeader {
   std::atomic<std::uint64_t> number;
   Envelope envelope;
 };
@@ -56,7 +56,7 @@ void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
 std::unique_ptr<BoardChannel> BoardChannel::create(Board* board, std::uint32_t lane, const std::vector<int>& ranks,
                                                    int rank, bool oversubscribed) {
   if (board == nullptr || lane >= board->lanes() || ranks.size() < 2) return nullptr;
-  static_assert(sizeof(Slot) == kHeaderBytes && std::atomic<std::uint64_t>::is_always_lock_free);
+  static_assert(sizeof(SlotHeader) == kHeaderBytes && std::atomic<std::uint64_t>::is_always_lock_free);
   std::unique_ptr<BoardChannel> channel(new BoardChannel);
   channel->board_ = board;
   channel->rank_ = rank;
@@ -80,7 +80,7 @@ std::unique_ptr<BoardChannel> BoardChannel::create(Board* board, std::uint32_t l
 bool BoardChannel::fits(const Call& call) const {
   if (call.uneven || call.count > capacity_) return false;
   const std::uint64_t bytes = call.count * call.shape.element_bytes;
-  return mostBytesWritten(call.collective, static_cast<int>(lanes_.size()), bytes) <= capacity_;
+  return maxBytesWritten(call.collective, static_cast<int>(lanes_.size()), bytes) <= capacity_;
 }
 
 void BoardChannel::bind(BoardCollective& work, const Call& call) const {
@@ -94,7 +94,7 @@ void BoardChannel::bind(BoardCollective& work, const Call& call) const {
   work.count = call.count;
   work.bytes = call.count * call.shape.element_bytes;
   work.posts = bytesWritten(call.collective, static_cast<int>(lanes_.size()), call.root == rank_, work.bytes);
-  choosePlaces(work, mostBytesWritten(call.collective, static_cast<int>(lanes_.size()), work.bytes));
+  choosePlaces(work, maxBytesWritten(call.collective, static_cast<int>(lanes_.size()), work.bytes));
   chooseSources(work);
   const bool of_blocks = call.collective == Collective::reduceScatter || call.collective == Collective::allToAll ||
                          call.collective == Collective::scatter;
@@ -112,8 +112,8 @@ std::uint64_t BoardChannel::outputBytes(const BoardCollective& work) const {
   return of_blocks ? work.bytes * lanes_.size() : work.bytes;
 }
 
-const BoardChannel::Slot& BoardChannel::slotOf(int rank, std::uint64_t number) const {
-  return *reinterpret_cast<const Slot*>(lanes_[static_cast<std::size_t>(rank)] + number % kSlots * stride_);
+const BoardChannel::SlotHeader& BoardChannel::slotOf(int rank, std::uint64_t number) const {
+  return *reinterpret_cast<const SlotHeader*>(lanes_[static_cast<std::size_t>(rank)] + number % kSlots * stride_);
 }
 
 const std::byte* BoardChannel::bytesOf(const BoardCollective& work, int rank) const {
@@ -218,7 +218,7 @@ void BoardChannel::post(BoardCollective& work) {
   work.number = ++written_;
   work.next = work.first;
   work.at = place(work);
-  auto* slot = reinterpret_cast<Slot*>(mine_ + work.number % kSlots * stride_);
+  auto* slot = reinterpret_cast<SlotHeader*>(mine_ + work.number % kSlots * stride_);
   std::byte* bytes = mine_ + work.at;
   if (work.posts > 0) {
     touchBehind(work, rank_);
@@ -244,7 +244,7 @@ BoardChannel::Outcome BoardChannel::advance(BoardCollective& work, int looks) {
   return collect(work, looks);
 }
 
-bool BoardChannel::comes(const Slot& slot, std::uint64_t number, int looks) const {
+bool BoardChannel::comes(const SlotHeader& slot, std::uint64_t number, int looks) const {
   // The first looks do not pause: when all ranks are as fast, the line arrives before a pause would end.
   constexpr int kLooksAtFullSpeed = 32;
   for (int look = 1; slot.number.load(std::memory_order_acquire) < number; ++look) {
@@ -257,7 +257,7 @@ bool BoardChannel::comes(const Slot& slot, std::uint64_t number, int looks) cons
 /// For a barrier, on rank 0, before it writes: whether all other ranks have written.
 BoardChannel::Outcome BoardChannel::gather(BoardCollective& work, int looks) const {
   for (work.next = 1; work.next < static_cast<int>(lanes_.size()); ++work.next) {
-    const Slot& slot = slotOf(work.next, written_ + 1);
+    const SlotHeader& slot = slotOf(work.next, written_ + 1);
     if (!comes(slot, written_ + 1, looks)) return Outcome::waiting;
     if (slot.envelope != work.envelope) return Outcome::mismatch;
   }
@@ -267,7 +267,7 @@ BoardChannel::Outcome BoardChannel::gather(BoardCollective& work, int looks) con
 BoardChannel::Outcome BoardChannel::collect(BoardCollective& work, int looks) {
   for (; work.next < work.end; ++work.next) {
     if (work.next != rank_) {
-      const Slot& slot = slotOf(work.next, work.number);
+      const SlotHeader& slot = slotOf(work.next, work.number);
       if (!comes(slot, work.number, looks)) return Outcome::waiting;
       if (slot.envelope != work.envelope) return Outcome::mismatch;
       touchBehind(work, work.next);

@@ -109,9 +109,9 @@ class BoardChannel {
 
  private:
   static constexpr std::uint64_t kSlots = 4;
-  struct Slot;
+  struct SlotHeader;
   BoardChannel() = default;
-  [[nodiscard]] const Slot& slotOf(int rank, std::uint64_t number) const;
+  [[nodiscard]] const SlotHeader& slotOf(int rank, std::uint64_t number) const;
   [[nodiscard]] const std::byte* bytesOf(const BoardCollective& work, int rank) const;
   void choosePlaces(BoardCollective& work, std::uint64_t longest) const;
   [[nodiscard]] std::size_t place(const BoardCollective& work) const;
@@ -124,7 +124,7 @@ class BoardChannel {
   Outcome gather(BoardCollective& work, int looks) const GOSS_ON_LOOP;
   Outcome collect(BoardCollective& work, int looks) GOSS_ON_LOOP;
   void touchBehind(const BoardCollective& work, int rank) GOSS_ON_LOOP;
-  [[nodiscard]] bool comes(const Slot& slot, std::uint64_t number, int looks) const;
+  [[nodiscard]] bool comes(const SlotHeader& slot, std::uint64_t number, int looks) const;
   void take(const BoardCollective& work, int rank) const;
   void finish(const BoardCollective& work) const;
 

@@ -40,7 +40,7 @@ std::uint64_t bytesWritten(Collective collective, int size, bool is_root, std::u
   return 0;
 }
 
-std::uint64_t mostBytesWritten(Collective collective, int size, std::uint64_t bytes) {
+std::uint64_t maxBytesWritten(Collective collective, int size, std::uint64_t bytes) {
   return bytesWritten(collective, size, true, bytes);
 }
 
@@ -48,7 +48,7 @@ double flatPrice_s(Collective collective, int size, std::uint64_t bytes, std::ui
   const bool wide = board_bytes >= kWideBoardBytes;
   const bool from_one = collective == Collective::broadcast || collective == Collective::scatter;
   const double reads = from_one ? 1 : size - 1;
-  const double write_s = static_cast<double>(mostBytesWritten(collective, size, bytes)) /
+  const double write_s = static_cast<double>(maxBytesWritten(collective, size, bytes)) /
                          (wide ? kWideWrite_bytes_per_s : kWrite_bytes_per_s);
   const double read_s = kLine_s + static_cast<double>(bytes) / (wide ? kWideRead_bytes_per_s : kRead_bytes_per_s);
   return kCall_s + write_s + reads * read_s;

@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kWideBoardBytes = 64 * 1024;
 /// Bytes that a rank writes, for `bytes` of the vector or of one rank's block.
 [[nodiscard]] std::uint64_t bytesWritten(Collective collective, int size, bool is_root, std::uint64_t bytes);
 /// Most bytes that any rank writes, for `bytes` of the vector or of one rank's block: they must fit a board.
-[[nodiscard]] std::uint64_t mostBytesWritten(Collective collective, int size, std::uint64_t bytes);
+[[nodiscard]] std::uint64_t maxBytesWritten(Collective collective, int size, std::uint64_t bytes);
 /// The planner's price of the call in seconds, on lanes in which a rank may write `board_bytes`.
 [[nodiscard]] double flatPrice_s(Collective collective, int size, std::uint64_t bytes, std::uint64_t board_bytes);
 

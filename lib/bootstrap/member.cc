@@ -211,7 +211,7 @@ Status BootstrapMember::readFrame(BootstrapHeader& header, std::string& payload,
     return bootstrapError(
         fmt::format("rank 0 at {} speaks TLS alone; set GOSS_TLS on this rank as on the others", rootName()));
   if (!read.isOk()) return read;
-  const auto decoded = decodeHeader({bytes, sizeof bytes}, mostCardsBytes(launch_.ranks));
+  const auto decoded = decodeHeader({bytes, sizeof bytes}, maxCardsBytes(launch_.ranks));
   if (!decoded.isOk()) return decoded.status();
   header = decoded.value();
   if (header.kind != BootstrapFrame::cards && header.bytes > kMaxReasonBytes + kBootstrapChecksumBytes)

@@ -140,7 +140,7 @@ Result<Welcome> decodeWelcome(std::string_view payload) {
 namespace {
 
 /// Upper bound of the bytes of `ranks` cards with their lengths.
-std::size_t mostPlainBytes(int ranks) {
+std::size_t maxPlainBytes(int ranks) {
   return static_cast<std::size_t>(ranks) * (sizeof(std::uint32_t) + Rendezvous::kMaxCardBytes);
 }
 
@@ -162,7 +162,7 @@ Result<std::vector<std::string>> decodeCards(std::string_view payload, int ranks
   const auto damaged = [] { return protocolError("rank 0 sent damaged cards"); };
   // Errors are numbers above all sizes.
   const unsigned long long bytes = ::ZSTD_getFrameContentSize(payload.data(), payload.size());
-  if (bytes > mostPlainBytes(ranks)) return damaged();
+  if (bytes > maxPlainBytes(ranks)) return damaged();
   std::string plain(static_cast<std::size_t>(bytes), '\0');
   if (::ZSTD_decompress(plain.data(), plain.size(), payload.data(), payload.size()) != plain.size()) return damaged();
   base::WireReader in(plain);
@@ -174,6 +174,6 @@ Result<std::vector<std::string>> decodeCards(std::string_view payload, int ranks
   return cards;
 }
 
-std::size_t mostCardsBytes(int ranks) { return ::ZSTD_compressBound(mostPlainBytes(ranks)); }
+std::size_t maxCardsBytes(int ranks) { return ::ZSTD_compressBound(maxPlainBytes(ranks)); }
 
 } // namespace goss

@@ -79,7 +79,7 @@ std::string encodeCards(const std::vector<std::string>& cards);
 /// Errors: protocol.
 Result<std::vector<std::string>> decodeCards(std::string_view payload, int ranks);
 /// Upper bound of the bytes that encodeCards() makes of `ranks` cards.
-std::size_t mostCardsBytes(int ranks);
+std::size_t maxCardsBytes(int ranks);
 
 } // namespace goss
 

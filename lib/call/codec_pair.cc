@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/invalid.h"
 #include "builtins/builtins.h"
 
 namespace goss {
@@ -28,36 +29,35 @@ std::shared_ptr<const CodecPair> paired(Compression contribution, Compression re
 
 /// Refuses combinations that would be accepted and then have no effect.
 Status checkPair(const Compression& contribution, const Compression& result) {
-  const auto invalid = [](std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); };
   const bool differ = contribution.spec != result.spec;
   for (const Compression* one : {&contribution, &result}) {
     if (!one->codec->traits().multi_phase) continue;
     if (differ) {
-      return invalid(
+      return base::invalid(
           fmt::format("codec '{}' works in phases and has no way back of its own: leave return_codec out", one->spec));
     }
     if (one->feedback.server && !one->feedback.worker) {
-      return invalid(
+      return base::invalid(
           fmt::format("codec '{}' works in phases, in which nobody encodes a sum: at=server would keep nothing; "
                       "use at=worker or leave it out",
                       one->spec));
     }
   }
   if (differ && (contribution.feedback.momentum != 0 || result.feedback.momentum != 0)) {
-    return invalid(
+    return base::invalid(
         fmt::format("codec '{}', return_codec '{}': a momentum is part of what a rank sends, and such payloads are "
                     "gathered as they are: leave return_codec out",
                     contribution.spec, result.spec));
   }
   if (differ && contribution.feedback.server && !contribution.feedback.worker) {
-    return invalid(
+    return base::invalid(
         fmt::format("codec '{}' encodes contributions only, since return_codec is '{}': at=server would "
                     "keep nothing; use at=worker",
                     contribution.spec, result.spec));
   }
   if (differ && result.feedback.worker && !result.feedback.server) {
-    return invalid(fmt::format("return_codec '{}' encodes results only: at=worker would keep nothing; use at=server",
-                               result.spec));
+    return base::invalid(fmt::format(
+        "return_codec '{}' encodes results only: at=worker would keep nothing; use at=server", result.spec));
   }
   return Status::ok();
 }

@@ -34,8 +34,8 @@ Status useDefaultCodec(Communicator& communicator, Call& call) {
 /// Finds out which of the buffers lie in device memory.
 Status findDevice(const Common& common, const Options& options, Call& call) {
   if (options.on_host) return Status::ok();
-  const auto places = findPlaces(common.function, common.comm->communicator->world(), {call.input, call.output},
-                                 {options.stream, call.count == 0 && !call.uneven, !options.persistent});
+  const auto places = findBufferPlaces(common.function, common.comm->communicator->world(), {call.input, call.output},
+                                       {options.stream, call.count == 0 && !call.uneven, !options.persistent});
   if (!places.isOk()) return places.status();
   call.device.device = places.value().device;
   if (!call.device.any()) return Status::ok();

@@ -37,9 +37,9 @@ Status withState(const char* function, goss_comm_t comm, uint64_t tensor, Body b
     {
       auto lock = communicator.engine().enter();
       if (!communicator.operations().asyncError().isOk()) return body(communicator);
-      const goss::Result<bool> home = communicator.deviceFeedback().bringHome(tensor);
-      if (!home.isOk()) return home.status();
-      if (home.value()) return body(communicator);
+      const goss::Result<bool> on_host = communicator.deviceFeedback().moveToHost(tensor);
+      if (!on_host.isOk()) return on_host.status();
+      if (on_host.value()) return body(communicator);
     }
     if (std::chrono::steady_clock::now() > end)
       return Status::error(GOSS_ERR_TIMEOUT, fmt::format("{}: a call on GPU buffers that uses the state has not ended, "

@@ -42,9 +42,10 @@ Result<std::array<int, 2>> devicesOf(Devices& devices, const CallBuffers& buffer
 
 } // namespace
 
-Result<Places> findPlaces(const char* function, World& world, const CallBuffers& buffers, const StreamUse& use) {
+Result<BufferPlaces> findBufferPlaces(const char* function, World& world, const CallBuffers& buffers,
+                                      const StreamUse& use) {
   Devices& devices = world.devices();
-  if (use.stream == nullptr && !mayLieOnDevice(devices, buffers)) return Places{};
+  if (use.stream == nullptr && !mayLieOnDevice(devices, buffers)) return BufferPlaces{};
   if (!devices.present())
     return refuse(function, "options.stream is set, but this rank uses no devices; set GOSS_DEVICE=cuda, or pass NULL");
   const auto found = devicesOf(devices, buffers, use.stream != nullptr);
@@ -52,7 +53,7 @@ Result<Places> findPlaces(const char* function, World& world, const CallBuffers&
   const auto [first, second] = found.value();
   if (first >= 0 && second >= 0 && first != second)
     return refuse(function, "the buffers lie on two devices; copy one of them to the other's");
-  Places places{
+  BufferPlaces places{
       std::max({first, second, kHost}), {first != kHost, second != kHost}, {first == kPinned, second == kPinned}};
   if (places.device < 0) {
     if (use.stream == nullptr) return places;

@@ -20,14 +20,15 @@ struct StreamUse {
 };
 
 /// Where a call's buffers lie.
-struct Places {
+struct BufferPlaces {
   int device = -1;                 ///< -1: all is host memory, and there is no stream.
   std::array<bool, 2> is_device{}; ///< Also of pinned memory in a stream.
   std::array<bool, 2> is_pinned{}; ///< In a stream alone.
 };
 
 /// Opens the device, too. Errors: GOSS_ERR_UNSUPPORTED, with what to do; the provider's.
-Result<Places> findPlaces(const char* function, World& world, const CallBuffers& buffers, const StreamUse& use);
+Result<BufferPlaces> findBufferPlaces(const char* function, World& world, const CallBuffers& buffers,
+                                      const StreamUse& use);
 /// Whether both buffers are host memory. The world has devices.
 bool areFoundOnHost(World& world, const CallBuffers& buffers);
 /// Whether both buffers are host memory. Inline, because the shortest calls call it.

@@ -78,8 +78,8 @@ Status launchGood(Communicator& communicator, const MessageCall& call, goss_requ
                   void* stream = nullptr, bool on_host = false) {
   if (communicator.world().devices().present() || stream != nullptr) {
     const CallBuffers asked{on_host ? nullptr : call.buffer, nullptr};
-    const auto places = findPlaces(call.sends ? "goss_send" : "goss_recv", communicator.world(), asked,
-                                   {stream, call.count == 0, !persistent});
+    const auto places = findBufferPlaces(call.sends ? "goss_send" : "goss_recv", communicator.world(), asked,
+                                         {stream, call.count == 0, !persistent});
     if (!places.isOk()) return places.status();
     MessageDevice device{places.value().device, stream};
     // A send of no elements has no memory, but must not overtake earlier device sends with the same peer and tag.

@@ -22,7 +22,7 @@ constexpr std::chrono::microseconds kShortPause(20);
 constexpr std::size_t kFlagBytes = 64;
 constexpr std::size_t kFlags = 64;
 /// How many tasks the thread keeps before it forgets those that are done.
-constexpr std::size_t kMostUnderWay = 64;
+constexpr std::size_t kMaxUnderWay = 64;
 
 } // namespace
 
@@ -161,7 +161,7 @@ void DeviceWatch::beginNext(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   Status status = begin(*task);
   task->work = nullptr;
-  if (under_way_.size() >= kMostUnderWay) std::erase_if(under_way_, [](const auto& one) { return !one->isBusy(); });
+  if (under_way_.size() >= kMaxUnderWay) std::erase_if(under_way_, [](const auto& one) { return !one->isBusy(); });
   under_way_.push_back(task);
   const DeviceTask::State state = status.isOk() ? DeviceTask::State::entered : DeviceTask::State::failed;
   task->failure = std::move(status);

@@ -7,24 +7,25 @@
 namespace goss {
 
 /// How much the largest fragment takes.
-StreamGate::Shape CallMemory::shapeOf(const KeepingCall& call, const EdgeCodec& edge) {
+StreamGate::Shape CallMemory::shapeOf(const KeepingCall& call, const DeviceCodecSteps& device_steps) {
   StreamGate::Shape shape;
   shape.fragments = call.plan.fragments;
   StagedSlots slots;
   for (std::uint32_t fragment = 0; fragment < shape.fragments; ++fragment) {
     const schedule::Layout layout(*call.plan.schedule, call.call.shape, fragment, call.plan.fragments);
-    slots.lay(*call.plan.schedule, layout, call.call, edge.plan());
+    slots.lay(*call.plan.schedule, layout, call.call, device_steps.plan());
     shape.slot_bytes = std::max(shape.slot_bytes, slots.bytes());
-    if (edge.isBound()) shape.memory_bytes = std::max(shape.memory_bytes, edge.memoryBytes(layout, slots));
+    if (device_steps.isBound())
+      shape.memory_bytes = std::max(shape.memory_bytes, device_steps.memoryBytes(layout, slots));
   }
   return shape;
 }
 
 void CallMemory::layFragments(const KeepingCall& call, std::uint32_t lanes) {
   whole_ = false;
-  shape_ = shapeOf(call, call.edge);
+  shape_ = shapeOf(call, call.device_steps);
   shape_.slots = lanes;
-  shape_.gates = call.edge.phases() - 1;
+  shape_.gates = call.device_steps.phases() - 1;
 }
 
 void CallMemory::layWhole(std::size_t bytes) {
@@ -36,9 +37,9 @@ void CallMemory::want(DeviceStation& station, const KeepingCall& call, const Cal
                       BlockReserve& reserve) const {
   StreamGate::Shape shape = shape_;
   if (in_group && !whole_) shape.slots = call.plan.fragments;
-  const bool keeps = call.edge.isBound() && call.operation.keptTensor() != 0;
-  if (keeps || (in_group && call.edge.isBound())) // The host may have to encode.
-    shape.slot_bytes = std::max(shape.slot_bytes, shapeOf(call, EdgeCodec()).slot_bytes);
+  const bool keeps = call.device_steps.isBound() && call.operation.keptTensor() != 0;
+  if (keeps || (in_group && call.device_steps.isBound())) // The host may have to encode.
+    shape.slot_bytes = std::max(shape.slot_bytes, shapeOf(call, DeviceCodecSteps()).slot_bytes);
   if (call.call.device.ordered) {
     StreamGate::want(station, shape, reserve);
   } else {

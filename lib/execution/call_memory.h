@@ -41,7 +41,7 @@ class CallMemory {
   void clear();
 
  private:
-  static StreamGate::Shape shapeOf(const KeepingCall& call, const EdgeCodec& edge);
+  static StreamGate::Shape shapeOf(const KeepingCall& call, const DeviceCodecSteps& device_steps);
 
   StreamGate::Shape shape_;
   bool whole_ = false;

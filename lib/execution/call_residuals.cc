@@ -17,7 +17,7 @@ std::vector<KeptEncoding> CallResiduals::encodingsOf(const KeepingCall& keeping)
       if (!keepsFeedback(schedule, *keeping.call.codecs, schedule.steps[i])) continue;
       const FeedbackKey encoding = feedbackKeyOf(context, schedule.steps[i]);
       if (encoding.range.count == 0) continue;
-      const bool on_device = keeping.edge.isBound() && keeping.edge.plan()->isOnDevice(i);
+      const bool on_device = keeping.device_steps.isBound() && keeping.device_steps.plan()->isOnDevice(i);
       const ErrorFeedback& feedback = compressionOf(*keeping.call.codecs, schedule.steps[i].finishes).feedback;
       const std::size_t index = fragment * schedule.steps.size() + i;
       encodings.push_back({{residualKeyOf(feedback, encoding), encoding.range}, index, on_device, false});
@@ -38,8 +38,8 @@ Result<bool> CallResiduals::open(DeviceStation& station, const KeepingCall& keep
   environment_.operations.forEachActiveOnLoop(
       [&](const Operation& other) { others += &other != &keeping.operation && other.keptTensor() == tensor ? 1 : 0; });
   void* stream = keeping.call.device.ordered ? keeping.call.device.stream : nullptr;
-  const DeviceFeedback::Beginner beginner{*keeping.edge.plan(),   tensor, stream, others,
-                                          keeping.plan.fragments, reserve};
+  const DeviceFeedback::Beginner beginner{*keeping.device_steps.plan(), tensor, stream, others,
+                                          keeping.plan.fragments,       reserve};
   auto opened = environment_.device_feedback.open(station, beginner, encodingsOf(keeping));
   if (!opened.isOk()) return opened.status();
   if (opened.value() == nullptr) return false;
@@ -55,12 +55,12 @@ void CallResiduals::start(DeviceStation& station) {
   here_->start(*station.in, [opened = opened_, &station] { return opened->enqueueStart(*station.in); });
 }
 
-Status CallResiduals::bringHome(const KeepingCall& keeping) const {
+Status CallResiduals::moveToHost(const KeepingCall& keeping) const {
   if (environment_.device_feedback.isEmpty()) return Status::ok();
   for (const KeptEncoding& encoding : encodingsOf(keeping)) {
     if (encoding.on_device) continue;
-    const Result<bool> home = environment_.device_feedback.bringHome(encoding.kept);
-    if (!home.isOk()) return home.status();
+    const Result<bool> on_host = environment_.device_feedback.moveToHost(encoding.kept);
+    if (!on_host.isOk()) return on_host.status();
   }
   return Status::ok();
 }

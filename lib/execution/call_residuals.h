@@ -10,8 +10,8 @@
 #include "call/call.h"
 #include "devices/devices.h"
 #include "engine/operation.h"
+#include "execution/device_codec_steps.h"
 #include "execution/device_feedback.h"
-#include "execution/edge_codec.h"
 #include "execution/run_environment.h"
 #include "planner/planner.h"
 #include "platform/thread_safety.h"
@@ -23,7 +23,7 @@ struct KeepingCall {
   const Operation& operation;
   const Plan& plan;
   const Call& call;
-  const EdgeCodec& edge;
+  const DeviceCodecSteps& device_steps;
 };
 
 /// The residuals that one call uses on a device. Callers have the engine's lock.
@@ -32,8 +32,8 @@ class CallResiduals {
   /// The environment outlives it.
   explicit CallResiduals(const RunEnvironment& environment) : environment_(environment) {}
 
-  /// Takes the residuals of a call that begins, and whose edge codec is bound. False: the call must encode on the host.
-  /// If the call runs in no stream, open() also calls start().
+  /// Takes the residuals of a call that begins, and whose DeviceCodecSteps are bound. False: the call must encode on
+  /// the host. If the call runs in no stream, open() also calls start().
   Result<bool> open(DeviceStation& station, const KeepingCall& keeping, BlockReserve& reserve) GOSS_ON_LOOP;
   /// Wants the memory that open() takes.
   void want(DeviceStation& station, const KeepingCall& keeping, BlockReserve& reserve) const;
@@ -44,7 +44,7 @@ class CallResiduals {
   /// Returns the residuals that open() took; null: it took none.
   [[nodiscard]] const std::shared_ptr<const DeviceResiduals>& opened() const { return opened_; }
   /// Starts to copy the residuals of the encodings that run on the host back to the host, unless a call uses them.
-  Status bringHome(const KeepingCall& keeping) const;
+  Status moveToHost(const KeepingCall& keeping) const;
   /// Ends the call's use of the residuals, so that other calls may use them. opened() stays.
   void close();
   void reset() { opened_.reset(); }

@@ -47,7 +47,7 @@ bool DeviceFeedback::overlaps(const KeptRange& kept) const {
   return interval != intervals->second.end() && interval->first < kept.range.end();
 }
 
-/// The device memory that holds exactly these elements, and that is not being copied home; null: there is none.
+/// The device memory that holds exactly these elements, and that is not being copied to the host; null: there is none.
 const DeviceFeedback::Held* DeviceFeedback::find(const KeptRange& kept) const {
   const auto intervals = held_.find(kept.key);
   if (intervals == held_.end()) return nullptr;
@@ -173,7 +173,7 @@ Result<bool> DeviceFeedback::advanceReturn(Held& held) {
   return false;
 }
 
-Result<bool> DeviceFeedback::bringHome(const ReferenceKey& key, Intervals& intervals, ElementRange range) {
+Result<bool> DeviceFeedback::moveToHost(const ReferenceKey& key, Intervals& intervals, ElementRange range) {
   if (uses_.count(key.tensor) > 0) return false;
   bool all = true;
   for (auto interval = intervals.begin(); interval != intervals.end();) {
@@ -190,32 +190,32 @@ Result<bool> DeviceFeedback::bringHome(const ReferenceKey& key, Intervals& inter
       ++interval;
       continue;
     }
-    const Result<std::span<float>> home = references_.open(key, there);
-    if (!home.isOk()) return home.status();
-    std::memcpy(home.value().data(), held.returning->pinned.data(), held.count * sizeof(float));
+    const Result<std::span<float>> on_host = references_.open(key, there);
+    if (!on_host.isOk()) return on_host.status();
+    std::memcpy(on_host.value().data(), held.returning->pinned.data(), held.count * sizeof(float));
     interval = intervals.erase(interval);
   }
   return all;
 }
 
-Result<bool> DeviceFeedback::bringHome(const KeptRange& kept) {
+Result<bool> DeviceFeedback::moveToHost(const KeptRange& kept) {
   const auto intervals = held_.find(kept.key);
   if (intervals == held_.end() || !overlaps(kept)) return true;
-  Result<bool> home = bringHome(kept.key, intervals->second, kept.range);
+  Result<bool> on_host = moveToHost(kept.key, intervals->second, kept.range);
   if (intervals->second.empty()) held_.erase(intervals);
-  return home;
+  return on_host;
 }
 
-Result<bool> DeviceFeedback::bringHome(std::uint64_t tensor) {
+Result<bool> DeviceFeedback::moveToHost(std::uint64_t tensor) {
   bool all = true;
   for (auto intervals = held_.begin(); intervals != held_.end();) {
     if (tensor != 0 && intervals->first.tensor != tensor) {
       ++intervals;
       continue;
     }
-    Result<bool> home = bringHome(intervals->first, intervals->second, {0, ~std::uint64_t{0}});
-    if (!home.isOk()) return home;
-    all = all && home.value();
+    Result<bool> on_host = moveToHost(intervals->first, intervals->second, {0, ~std::uint64_t{0}});
+    if (!on_host.isOk()) return on_host;
+    all = all && on_host.value();
     intervals = intervals->second.empty() ? held_.erase(intervals) : std::next(intervals);
   }
   return all;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "devices/devices.h"
-#include "execution/edge_plan.h"
+#include "execution/device_step_plan.h"
 #include "state/reference_store.h"
 
 namespace goss {
@@ -60,10 +60,10 @@ class DeviceResiduals {
 
 /// The residuals of one communicator that lie in device memory. Each element of a state lies here or in the reference
 /// store, never in both. The first call that encodes an element on the device moves it there. It stays until something
-/// on the host needs it, or a call encodes ranges with other boundaries: then it moves back to the store ("home").
+/// on the host needs it, or a call encodes ranges with other boundaries: then it moves back to the store.
 ///
-/// While a call uses residuals of a tensor, none of that tensor move home, so that nobody waits for device work that is
-/// not enqueued yet. Used under the engine's lock.
+/// While a call uses residuals of a tensor, none of that tensor move to the host, so that nobody waits for device work
+/// that is not enqueued yet. Used under the engine's lock.
 class DeviceFeedback {
  public:
   explicit DeviceFeedback(ReferenceStore& references) : references_(references) {}
@@ -78,7 +78,7 @@ class DeviceFeedback {
 
   /// A call that begins.
   struct Beginner {
-    const EdgePlan& plan; ///< Which steps run on the device.
+    const DeviceStepPlan& plan; ///< Which steps run on the device.
     std::uint64_t tensor = 0;
     void* stream = nullptr; ///< The caller's stream; null: the call is not a part of one.
     std::size_t others = 0; ///< Other active calls with error feedback for this tensor.
@@ -88,19 +88,19 @@ class DeviceFeedback {
   /// Wants the memory that open() will take.
   void want(DeviceStation& station, std::span<const KeptEncoding> encodings, BlockReserve& reserve) const;
   /// Lends the call the residuals of its encodings until close(). Null: ask again later, because an active call uses
-  /// them which does not precede this one in the same stream, or because elements must move home first. Errors:
+  /// them which does not precede this one in the same stream, or because elements must move to the host first. Errors:
   /// GOSS_ERR_RESOURCE if memory is short, or the device's error; nothing has changed then.
   Result<std::shared_ptr<const DeviceResiduals>> open(DeviceStation& station, const Beginner& call,
                                                       std::span<const KeptEncoding> encodings);
   /// Ends the use of a tensor's residuals by a call to which open() lent them.
   void close(std::uint64_t tensor);
 
-  /// Whether these elements lie in the reference store. False: they are on their way home, or will be when no call uses
-  /// them; ask again. Errors: the device's, and those of ReferenceStore::open().
-  Result<bool> bringHome(const KeptRange& kept);
+  /// Whether these elements lie in the reference store. False: they are on their way there, or will be when no call
+  /// uses them; ask again. Errors: the device's, and those of ReferenceStore::open().
+  Result<bool> moveToHost(const KeptRange& kept);
   /// Whether all elements of the states of `tensor`, or of every tensor (0), lie in the reference store. False, and
   /// errors: as for one range.
-  Result<bool> bringHome(std::uint64_t tensor);
+  Result<bool> moveToHost(std::uint64_t tensor);
 
  private:
   /// A copy to the host that is under way.
@@ -120,7 +120,7 @@ class DeviceFeedback {
   struct Use {
     std::size_t calls = 0;
     void* stream = nullptr;
-    std::vector<std::uint32_t> phase_of; ///< EdgePlan::phase_of.
+    std::vector<std::uint32_t> phase_of; ///< DeviceStepPlan::phase_of.
   };
 
   [[nodiscard]] bool mayBegin(const Beginner& call) const;
@@ -141,7 +141,7 @@ class DeviceFeedback {
   static Intervals::const_iterator firstTouching(const Intervals& intervals, std::uint64_t first);
   /// Whether the elements have come to pinned memory.
   static Result<bool> advanceReturn(Held& held);
-  Result<bool> bringHome(const ReferenceKey& key, Intervals& intervals, ElementRange range);
+  Result<bool> moveToHost(const ReferenceKey& key, Intervals& intervals, ElementRange range);
 
   ReferenceStore& references_;
   std::map<ReferenceKey, Intervals> held_;

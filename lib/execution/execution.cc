@@ -23,8 +23,6 @@ namespace goss {
 
 namespace {
 
-constexpr std::uint64_t kStreamedPayloadBytes = kernels::kStreamedBytes;
-
 /// Number of further fragments in flight for calls with device buffers: those being copied from the device or back.
 constexpr std::uint32_t kFragmentsUnderWay = 2;
 
@@ -79,14 +77,14 @@ Execution::Execution(const RunEnvironment& environment, std::shared_ptr<const Pl
 /// `encodes`: steps run on the device, if they may.
 void Execution::bindRuns(bool encodes) {
   encodes_on_host_ = false;
-  if (!encodes || !edge_.bind(*plan_->schedule, call_, environment_.devices)) edge_.unbind();
-  context_->edge = edge_.isBound() ? &edge_ : nullptr;
+  if (!encodes || !device_steps_.bind(*plan_->schedule, call_, environment_.devices)) device_steps_.unbind();
+  context_->device_steps = device_steps_.isBound() ? &device_steps_ : nullptr;
   ++context_->binding;
   std::uint32_t window = std::max(1u, plan_->window);
   if (call_.device.any()) window += kFragmentsUnderWay;
   // In a group of calls each fragment has its own lane: no gate of one call may hold up what another call needs.
   lanes_ = call_.device.grouped ? plan_->fragments : std::min(plan_->fragments, window);
-  if (call_.device.any()) memory_.layFragments({*this, *plan_, call_, edge_}, lanes_);
+  if (call_.device.any()) memory_.layFragments({*this, *plan_, call_, device_steps_}, lanes_);
   if (dependents_.empty()) dependents_ = dependentsOf(*plan_->schedule);
   while (runs_.size() < lanes_)
     runs_.push_back(std::make_unique<Run>(*this, environment_, *context_));
@@ -128,8 +126,8 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   on_board_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
   binding_ = binding;
   if (on_board_) {
-    edge_.unbind();
-    context_->edge = nullptr;
+    device_steps_.unbind();
+    context_->device_steps = nullptr;
     channel->bind(work_, call);
     if (call.device.any()) {
       const std::uint64_t read = call.device.input ? call.inputSpanElems(environment_.group.rank()) : 0;
@@ -144,7 +142,7 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   needs_staging_ = !call.device.input && (call.staged_input || scales); // Device buffers are staged as they arrive.
   if (needs_staging_) staged_.resize(call.inputSpanElems(environment_.group.rank()) * call.shape.element_bytes);
   context_->input = needs_staging_ ? staged_.data() : static_cast<const std::byte*>(call.input);
-  context_->streams = payload_bytes >= kStreamedPayloadBytes && !call.device.any();
+  context_->streams = payload_bytes >= kernels::kStreamedBytes && !call.device.any();
   context_->stores_whole =
       schedule::storesMessages(*plan_->schedule, plan_->fragments) && call.codecs == nullptr && !call.device.any();
   context_->output = static_cast<std::byte*>(call.output);
@@ -284,7 +282,7 @@ void Execution::startRunsOnLoop() {
   if (encodes_on_host_) bindRuns(true);
   if (call_.device.any() && !call_.device.ordered) {
     const Result<DeviceStation*> station = environment_.devices.station(call_.device.device);
-    if (station.isOk() && !memory_.get(*station.value(), {*this, *plan_, call_, edge_}, residuals_))
+    if (station.isOk() && !memory_.get(*station.value(), {*this, *plan_, call_, device_steps_}, residuals_))
       return environment_.engine.active().keepPolling(*this);
   }
   beginOnLoop();
@@ -294,12 +292,12 @@ void Execution::beginOnLoop() {
   memory_.setHere();
   const Status status = openStages();
   memory_.clear();
-  if (status.kind() == GOSS_ERR_RESOURCE && edge_.isBound()) {
+  if (status.kind() == GOSS_ERR_RESOURCE && device_steps_.isBound()) {
     // The device has no memory for payloads or residuals: the call is staged, until it is bound anew.
     stages_.clear();
     context_->residuals = nullptr;
     residuals_.close();
-    // They are brought home as soon as they are there.
+    // They are moved to the host as soon as they are there.
     if (residuals_.opened() != nullptr && call_.device.ordered)
       residuals_.start(*environment_.devices.station(call_.device.device).value());
     bindRuns(false);

@@ -13,7 +13,7 @@
 #include "execution/call_memory.h"
 #include "execution/call_residuals.h"
 #include "execution/codec_work.h"
-#include "execution/edge_codec.h"
+#include "execution/device_codec_steps.h"
 #include "execution/passage.h"
 #include "execution/run_environment.h"
 #include "planner/planner.h"
@@ -112,7 +112,7 @@ class Execution final : public Operation, public StreamOrdered {
   /// A copy of the input: scaled (GOSS_PREMUL_SUM), or of an in-place exchange, which overwrites its input.
   std::vector<std::byte> staged_;
   CodecWork codec_;                        ///< Codecs of a compressed call.
-  EdgeCodec edge_;                         ///< Codec steps that run on the device.
+  DeviceCodecSteps device_steps_;          ///< Codec steps that run on the device.
   CallMemory memory_;                      ///< Of device buffers.
   CallResiduals residuals_;                ///< Error feedback of steps that encode on the device.
   bool encodes_on_host_ = false;           ///< Codec steps stay on the host only because of their residuals.

@@ -53,10 +53,10 @@ StreamGate::Work Execution::streamWork() const {
     if (!on_board_ && (!laid->layout || laid->fragment != fragment)) {
       laid->fragment = fragment;
       laid->layout.emplace(*plan_->schedule, call_.shape, fragment, plan_->fragments);
-      laid->slots.lay(*plan_->schedule, *laid->layout, call_, edge_.plan());
+      laid->slots.lay(*plan_->schedule, *laid->layout, call_, device_steps_.plan());
     }
     const StagedSlots& slots = on_board_ ? passage_.slots() : laid->slots;
-    const bool ends = phase + 1 == edge_.phases();
+    const bool ends = phase + 1 == device_steps_.phases();
     if (phase == 0 || ends) {
       slots.copies(gate_->slot(at), laid->copies);
       const std::vector<CopyJob>& jobs = ends ? laid->copies.out : laid->copies.in;
@@ -64,7 +64,7 @@ StreamGate::Work Execution::streamWork() const {
         if (Status status = queue.copy(jobs); !status.isOk()) return status;
       }
     }
-    if (!edge_.isBound()) return Status::ok();
+    if (!device_steps_.isBound()) return Status::ok();
     KeptOnDevice kept;
     if (residuals != nullptr) {
       kept = residuals->ofFragment(fragment);
@@ -73,8 +73,8 @@ StreamGate::Work Execution::streamWork() const {
       }
     }
     const StepContext context{*plan_->schedule, call_, *laid->layout, context_->draw};
-    const EdgeFragment part{context, slots, gate_->slot(at), gate_->memory(at), kept};
-    return edge_.enqueue(queue, part, edge_.plan()->phases[phase]);
+    const DeviceFragment part{context, slots, gate_->slot(at), gate_->memory(at), kept};
+    return device_steps_.enqueue(queue, part, device_steps_.plan()->phases[phase]);
   };
 }
 
@@ -86,8 +86,8 @@ Status Execution::openStages() {
   const Result<DeviceStation*> found = environment_.devices.station(call_.device.device);
   if (!found.isOk()) return found.status();
   DeviceStation& station = *found.value();
-  const bool keeps = edge_.isBound() && keptTensor() != 0;
-  const KeepingCall keeping{*this, *plan_, call_, edge_};
+  const bool keeps = device_steps_.isBound() && keptTensor() != 0;
+  const KeepingCall keeping{*this, *plan_, call_, device_steps_};
   const Result<bool> opened = keeps ? residuals_.open(station, keeping, memory_.reserve()) : true;
   context_->residuals = residuals_.opened().get();
   if (!opened.isOk()) return opened.status();
@@ -99,7 +99,7 @@ Status Execution::openStages() {
     // What the host needs of residuals on a device must be on its way before a gate waits for the host: streams may be
     // one queue.
     if (keptTensor() != 0) {
-      if (Status status = residuals_.bringHome(keeping); !status.isOk()) return status;
+      if (Status status = residuals_.moveToHost(keeping); !status.isOk()) return status;
     }
     auto gate = StreamGate::make(station, call_.device.stream, memory_.shape(), memory_.reserve());
     if (!gate.isOk()) return gate.status();
@@ -107,7 +107,7 @@ Status Execution::openStages() {
     gate_->keep(residuals_.opened());
     stages_.clear();
     for (std::uint32_t i = 0; i < lanes_; ++i)
-      stages_.push_back(std::make_unique<GatedStage>(gate_, i, edge_.phases()));
+      stages_.push_back(std::make_unique<GatedStage>(gate_, i, device_steps_.phases()));
     return Status::ok();
   }
   while (stages_.size() < lanes_)
@@ -186,7 +186,7 @@ Status Execution::prepare(bool in_group) {
     auto reserve = std::make_shared<BlockReserve>();
     {
       auto lock = environment_.engine.enter();
-      memory_.want(*station.value(), {*this, *plan_, call_, edge_}, residuals_, call.device.grouped, *reserve);
+      memory_.want(*station.value(), {*this, *plan_, call_, device_steps_}, residuals_, call.device.grouped, *reserve);
     }
     if (!reserve->takeIdle()) (void)reserve->allocate(); // openStages() says why.
     auto lock = environment_.engine.enter();

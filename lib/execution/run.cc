@@ -344,7 +344,7 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence, Stage* stage) {
   ready_head_ = 0;
   codec_ready_.clear();
   codec_head_ = 0;
-  on_device_.begin(context_.edge);
+  on_device_.begin(context_.device_steps);
   steps_left_ = schedule.steps.size();
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
@@ -370,9 +370,10 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence, Stage* stage) {
 
 /// Starts the copies of the fragment's data into its stage. Returns whether slots have other addresses than before.
 bool Run::beginPassage(Stage& stage, bool moved) {
-  const EdgeCodec* edge = context_.edge;
+  const DeviceCodecSteps* device_steps = context_.device_steps;
   StagedSlots& slots = passage_.slots();
-  if (moved) slots.lay(*context_.schedule, *layout_, *context_.call, edge == nullptr ? nullptr : edge->plan());
+  if (moved)
+    slots.lay(*context_.schedule, *layout_, *context_.call, device_steps == nullptr ? nullptr : device_steps->plan());
   return passage_.begin(stage, fragment_) || moved;
 }
 

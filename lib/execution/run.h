@@ -11,7 +11,7 @@
 #include "execution/codec_step.h"
 #include "execution/codec_work.h"
 #include "execution/device_feedback.h"
-#include "execution/edge_steps.h"
+#include "execution/device_step_progress.h"
 #include "execution/passage.h"
 #include "execution/run_environment.h"
 #include "platform/thread_safety.h"
@@ -44,15 +44,15 @@ struct RunContext {
   std::byte* output = nullptr;
   std::uint32_t fragments = 1;
   std::uint32_t plan_hash = 0;
-  std::uint64_t draw = 0;                     ///< For compressed calls: the operation's number in random streams.
-  std::uint64_t pace_bytes_per_s = 0;         ///< Pace to each peer.
-  bool streams = false;                       ///< The result is larger than the caches.
-  bool stores_whole = false;                  ///< Ranks do nothing with what they receive but store it in host memory.
-  std::uint64_t binding = 0;                  ///< Changes whenever the addresses of slots may have changed.
-  CodecWork* codec = nullptr;                 ///< For compressed calls; all runs of the execution share it.
-  const EdgeCodec* edge = nullptr;            ///< Null: no step runs on the device.
-  const DeviceResiduals* residuals = nullptr; ///< Residuals of steps that encode on the device; null: none.
-  RunOutcome outcome;                         ///< Written by all runs of the execution.
+  std::uint64_t draw = 0;             ///< For compressed calls: the operation's number in random streams.
+  std::uint64_t pace_bytes_per_s = 0; ///< Pace to each peer.
+  bool streams = false;               ///< The result is larger than the caches.
+  bool stores_whole = false;          ///< Ranks do nothing with what they receive but store it in host memory.
+  std::uint64_t binding = 0;          ///< Changes whenever the addresses of slots may have changed.
+  CodecWork* codec = nullptr;         ///< For compressed calls; all runs of the execution share it.
+  const DeviceCodecSteps* device_steps = nullptr; ///< Null: no step runs on the device.
+  const DeviceResiduals* residuals = nullptr;     ///< Residuals of steps that encode on the device; null: none.
+  RunOutcome outcome;                             ///< Written by all runs of the execution.
 
   [[nodiscard]] bool keeps(const Step& step) const { return keepsFeedback(*schedule, *call->codecs, step); }
 };
@@ -122,7 +122,7 @@ class Run {
   [[nodiscard]] StepContext stepContext() const {
     return {*context_.schedule, *context_.call, *layout_, context_.draw};
   }
-  [[nodiscard]] Result<bool> isFeedbackHome(const Step& step) const;
+  [[nodiscard]] Result<bool> isFeedbackOnHost(const Step& step) const;
   [[nodiscard]] Result<KeptFeedback> feedbackOf(const Step& step) const;
   [[nodiscard]] bool movesPayload(const Step& step) const;
   void stepDone(std::uint32_t index);
@@ -157,7 +157,7 @@ class Run {
   std::size_t ready_head_ = 0;
   std::vector<std::uint32_t> codec_ready_; ///< Steps that encode or decode; messages go first.
   std::size_t codec_head_ = 0;
-  EdgeSteps on_device_;
+  DeviceStepProgress on_device_;
   std::vector<std::uint32_t> done_on_device_; ///< Steps that advanceOnDevice() found done.
   std::size_t steps_left_ = 0;
   bool active_ = false;

@@ -17,27 +17,27 @@ bool Run::mayDoCodecWork() const {
   const Step& step = context_.schedule->steps[codec_ready_[codec_head_]];
   if (!context_.keeps(step)) return true;
   if (mustLetOthersEncodeOnLoop(environment_.operations, operation_, step.finishes)) return false;
-  const Result<bool> home = isFeedbackHome(step);
-  return !home.isOk() || home.value(); // The step fails with the error.
+  const Result<bool> on_host = isFeedbackOnHost(step);
+  return !on_host.isOk() || on_host.value(); // The step fails with the error.
 }
 
 /// Whether what the step keeps lies in the host's memory; if not, it is on its way.
-Result<bool> Run::isFeedbackHome(const Step& step) const {
+Result<bool> Run::isFeedbackOnHost(const Step& step) const {
   DeviceFeedback& on_devices = environment_.device_feedback;
   if (on_devices.isEmpty()) return true;
   const FeedbackKey encoding = feedbackKeyOf(stepContext(), step);
   const ErrorFeedback& feedback = compressionOf(*context_.call->codecs, step.finishes).feedback;
-  Result<bool> home = on_devices.bringHome({residualKeyOf(feedback, encoding), encoding.range});
-  if (home.isOk() && home.value() && feedback.momentum != 0)
-    home = on_devices.bringHome({momentumKeyOf(encoding), encoding.range});
-  if (home.isOk()) return home;
-  return ofDevice(home.status(), environment_.group, *context_.signature);
+  Result<bool> on_host = on_devices.moveToHost({residualKeyOf(feedback, encoding), encoding.range});
+  if (on_host.isOk() && on_host.value() && feedback.momentum != 0)
+    on_host = on_devices.moveToHost({momentumKeyOf(encoding), encoding.range});
+  if (on_host.isOk()) return on_host;
+  return ofDevice(on_host.status(), environment_.group, *context_.signature);
 }
 
 /// The loss that feedback adds to the next encoding; empty where none is kept.
 Result<KeptFeedback> Run::feedbackOf(const Step& step) const {
   if (!context_.keeps(step)) return KeptFeedback{};
-  if (const Result<bool> home = isFeedbackHome(step); !home.isOk()) return home.status();
+  if (const Result<bool> on_host = isFeedbackOnHost(step); !on_host.isOk()) return on_host.status();
   const ErrorFeedback& feedback = compressionOf(*context_.call->codecs, step.finishes).feedback;
   return openFeedback(environment_.references, feedback, feedbackKeyOf(stepContext(), step));
 }
@@ -108,7 +108,7 @@ Status Run::runCodec(std::uint32_t index) {
 Status Run::advanceOnDevice() {
   const Schedule& schedule = *context_.schedule;
   const StepContext step_context = stepContext();
-  const EdgeFragment fragment{
+  const DeviceFragment fragment{
       step_context,
       passage_.slots(),
       passage_.memory(),
@@ -121,7 +121,7 @@ Status Run::advanceOnDevice() {
   for (const std::uint32_t index : done_on_device_) {
     const Step& step = schedule.steps[index];
     const Slot result = schedule.slotsOf(step.targets)[0];
-    if (result.space == Space::payload) payload_bytes_[result.index] = context_.edge->bytesOf(fragment, result);
+    if (result.space == Space::payload) payload_bytes_[result.index] = context_.device_steps->bytesOf(fragment, result);
     if (context_.keeps(step)) context_.outcome.countEncoding(step.finishes);
     stepDone(index);
   }

@@ -16,7 +16,7 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 
 } // namespace
 
 void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call,
-                      const EdgePlan* edge) {
+                      const DeviceStepPlan* device_steps) {
   stages_input_ = call.device.input;
   stages_output_ = call.device.output;
   input_.assign(schedule.chunk_count, {});
@@ -24,7 +24,7 @@ void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, 
   const std::size_t element = call.shape.element_bytes;
   for (const Slot slot : schedule.slots) {
     Staged* staged = find(slot);
-    if (staged == nullptr || (edge != nullptr && edge->stays(slot))) continue;
+    if (staged == nullptr || (device_steps != nullptr && device_steps->stays(slot))) continue;
     const schedule::Extent extent = layout.extentOf(slot);
     auto* buffer = static_cast<std::byte*>(slot.space == Space::input ? const_cast<void*>(call.input) : call.output);
     staged->used = true;
@@ -35,15 +35,15 @@ void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, 
     use(schedule, step);
   payloads_.clear();
   payload_bytes_ = 0;
-  if (edge != nullptr) assignPayloads(schedule, layout, *call.codecs, *edge);
+  if (device_steps != nullptr) assignPayloads(schedule, layout, *call.codecs, *device_steps);
   assign();
 }
 
 void StagedSlots::assignPayloads(const Schedule& schedule, const schedule::Layout& layout, const CodecPair& codecs,
-                                 const EdgePlan& edge) {
+                                 const DeviceStepPlan& device_steps) {
   payloads_.assign(schedule.payload_like.size(), kNowhere);
   for (std::uint32_t i = 0; i < payloads_.size(); ++i) {
-    if (!edge.payload_crosses[i]) continue;
+    if (!device_steps.payload_crosses[i]) continue;
     const std::uint64_t elems = layout.extentOf({Space::payload, i}).count_elems;
     payloads_[i] = payload_bytes_;
     payload_bytes_ += elems > 0 ? aligned(codecs.maxBytes(elems)) : 0;

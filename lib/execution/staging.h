@@ -9,7 +9,7 @@
 
 #include "call/call.h"
 #include "devices/devices.h"
-#include "execution/edge_plan.h"
+#include "execution/device_step_plan.h"
 #include "mesh/group.h"
 #include "schedule/layout.h"
 
@@ -26,9 +26,10 @@ struct FragmentCopies {
 /// caller's buffer are adjacent here. If steps run on the device, the payloads that cross come first.
 class StagedSlots {
  public:
-  /// Lays out the slots of this fragment of the call. `edge` null: no step runs on the device. Keeps its memory from
-  /// one fragment to the next.
-  void lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call, const EdgePlan* edge);
+  /// Lays out the slots of this fragment of the call. `device_steps` null: no step runs on the device. Keeps its memory
+  /// from one fragment to the next.
+  void lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call,
+           const DeviceStepPlan* device_steps);
   /// Lays out a call that runs no schedule: `input_bytes` are read from the start of its input, and `output_bytes`
   /// written to the start of its output. Each of the two is the slot 0 of its space.
   void layWhole(const Call& call, std::size_t input_bytes, std::size_t output_bytes);
@@ -65,7 +66,7 @@ class StagedSlots {
   void assign();
   void assign(std::vector<Staged>& slots);
   void assignPayloads(const Schedule& schedule, const schedule::Layout& layout, const CodecPair& codecs,
-                      const EdgePlan& edge);
+                      const DeviceStepPlan& device_steps);
   static void append(const Staged& slot, std::byte* memory, bool in, std::vector<CopyJob>& jobs);
 
   bool stages_input_ = false;

@@ -12,7 +12,7 @@
 #include "boards/board_price.h"
 #include "builtins/builtins.h"
 #include "call/codec_pair.h"
-#include "execution/edge_codec.h"
+#include "execution/device_codec_steps.h"
 #include "gossamer/transport_names.h"
 #include "planner/oversubscription.h"
 #include "planner/planner.h"
@@ -268,7 +268,7 @@ class PhaseExplainer {
   PhaseExplainer(const Surroundings& around, const Catalogue& catalogue, const Asked& asked)
       : around_(around), catalogue_(catalogue), asked_(asked) {}
 
-  Status add(const Phase& phase) {
+  Status add(const CodecPhase& phase) {
     const auto payload = std::make_shared<PreparedPayload>("payloads of a phase");
     std::shared_ptr<const CodecPair> codecs;
     const bool adds = phase.want == PhaseWant::add;
@@ -339,7 +339,7 @@ Result<std::string> explainPhases(const Surroundings& around, const Catalogue& c
   }
   PhaseExplainer explainer(around, catalogue, asked);
   Status status = forEachPhase(codecs.contribution, asked.bytes / sizeof(float), ranks,
-                               [&](const Phase& phase) { return explainer.add(phase); });
+                               [&](const CodecPhase& phase) { return explainer.add(phase); });
   if (!status.isOk()) return status;
   nlohmann::ordered_json json = headOf(asked, ranks);
   json["codec"] = codecs.text;

@@ -11,7 +11,7 @@ namespace goss {
 namespace {
 
 constexpr int kBits = 64;
-/// For each silent rank that would speak, Agreement::watched() has so many ranks more, but not many more than
+/// For each silent rank that would coordinate, Agreement::watched() has so many ranks more, but not many more than
 /// kMaxWatched that are not silent.
 constexpr std::size_t kWatchedForEachSilent = 4;
 constexpr std::size_t kMaxWatched = 16;
@@ -206,7 +206,8 @@ void Agreement::accuse(int rank, bool ended) {
 }
 
 void Agreement::lose(int rank, bool ended) {
-  changed_ = changed_ || (decision_.has_value() && speaker() == rank); // The next speaker is to be told the decision.
+  changed_ =
+      changed_ || (decision_.has_value() && coordinator() == rank); // The next coordinator is to be told the decision.
   lost_[static_cast<std::size_t>(rank)] = true;
   if (ended) ended_[static_cast<std::size_t>(rank)] = true;
 }
@@ -220,7 +221,7 @@ void Agreement::learn(const AgreementView& view) {
   decideIfAgreed();
 }
 
-void Agreement::hear(int from, const AgreementView& theirs) {
+void Agreement::receiveView(int from, const AgreementView& theirs) {
   const auto accused = theirs.accused.find(from);
   if (accused != theirs.accused.end() && has(accused->second.from, from)) lose(from, accused->second.ended);
   if (decision_.has_value()) return;
@@ -229,8 +230,8 @@ void Agreement::hear(int from, const AgreementView& theirs) {
   learn(theirs);
 }
 
-void Agreement::hearDecision(int from, const AgreementOutcome& outcome) {
-  const bool was_spoken_for = isSpokenFor();
+void Agreement::receiveDecision(int from, const AgreementOutcome& outcome) {
+  const bool was_spoken_for = reportsToCoordinator();
   told_decisions_[from] = outcome.view;
   for (int rank = 0; rank < static_cast<int>(outcome.agreed.size()); ++rank)
     if (rank != self_ && outcome.agreed[static_cast<std::size_t>(rank)])
@@ -242,7 +243,7 @@ void Agreement::hearDecision(int from, const AgreementOutcome& outcome) {
     told_[from] = outcome.view;
     has_told_[static_cast<std::size_t>(from)] = outcome.view == view_;
     decideIfAgreed();
-    changed_ = changed_ || was_spoken_for != isSpokenFor();
+    changed_ = changed_ || was_spoken_for != reportsToCoordinator();
     return;
   }
   decision_ = outcome.view;
@@ -257,9 +258,9 @@ void Agreement::noteRemaining(const AgreementView& view) {
     remains_[static_cast<std::size_t>(rank)] = true;
 }
 
-/// The lowest rank that remains and that this rank has not lost: with Manner::speaker it collects the views of the
+/// The lowest rank that remains and that this rank has not lost: with Manner::coordinator it collects the views of the
 /// others.
-int Agreement::speaker() const {
+int Agreement::coordinator() const {
   for (int rank = 0; rank < size_; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     if (remains_[index] && (rank == self_ || !lost_[index])) return rank;
@@ -267,16 +268,16 @@ int Agreement::speaker() const {
   return -1;
 }
 
-/// Whether this rank sends its view to the speaker alone. A rank that is not among the remaining ranks of its own view
-/// sends it to all other ranks, because the remaining ranks may not have the same information; so does a rank that
-/// cannot adopt the speaker's decision.
-bool Agreement::isSpokenFor() const {
-  if (manner_ != Manner::speaker || !remains_[static_cast<std::size_t>(self_)]) return false;
-  const int first = speaker();
+/// Whether this rank sends its view to the coordinator alone. A rank that is not among the remaining ranks of its own
+/// view sends it to all other ranks, because the remaining ranks may not have the same information; so does a rank that
+/// cannot adopt the coordinator's decision.
+bool Agreement::reportsToCoordinator() const {
+  if (manner_ != Manner::coordinator || !remains_[static_cast<std::size_t>(self_)]) return false;
+  const int first = coordinator();
   return first != self_ && (decision_.has_value() || !told_decisions_.contains(first));
 }
 
-bool Agreement::hasHeardAll() const {
+bool Agreement::hasReceivedAll() const {
   for (int rank = 0; rank < size_; ++rank)
     if (rank != self_ && remains_[static_cast<std::size_t>(rank)] && !told_.contains(rank)) return false;
   return true;
@@ -289,40 +290,42 @@ std::vector<int> Agreement::others() const {
   return ranks;
 }
 
-bool Agreement::speaksForOthers() const {
-  return manner_ == Manner::speaker && remains_[static_cast<std::size_t>(self_)] && speaker() == self_;
+bool Agreement::isCoordinator() const {
+  return manner_ == Manner::coordinator && remains_[static_cast<std::size_t>(self_)] && coordinator() == self_;
 }
 
 std::vector<int> Agreement::audience() const {
-  if (isSpokenFor()) return {speaker()};
-  const bool waits = speaksForOthers() && !decision_.has_value() && !hasHeardAll();
+  if (reportsToCoordinator()) return {coordinator()};
+  const bool waits = isCoordinator() && !decision_.has_value() && !hasReceivedAll();
   return waits ? std::vector<int>() : others();
 }
 
 bool Agreement::owesView(const AgreementView& theirs) const {
-  return manner_ == Manner::speaker && !decision_.has_value() && theirs != view_ && !audience().empty();
+  return manner_ == Manner::coordinator && !decision_.has_value() && theirs != view_ && !audience().empty();
 }
 
-/// The speaker's last message has said all that the speaker knows of the ranks that this rank still waits for.
-bool Agreement::waitsForSpeaker() const {
-  return isSpokenFor() && !(decision_.has_value() && over_[static_cast<std::size_t>(speaker())]);
+/// The coordinator's last message has said all that the coordinator knows of the ranks that this rank still waits for.
+bool Agreement::waitsForCoordinator() const {
+  return reportsToCoordinator() && !(decision_.has_value() && over_[static_cast<std::size_t>(coordinator())]);
 }
 
-std::vector<int> Agreement::asked() const { return waitsForSpeaker() ? std::vector<int>{speaker()} : awaited(); }
+std::vector<int> Agreement::asked() const {
+  return waitsForCoordinator() ? std::vector<int>{coordinator()} : awaited();
+}
 
 std::vector<int> Agreement::watched(const std::function<bool(int rank)>& is_silent) const {
-  if (!waitsForSpeaker()) return awaited();
+  if (!waitsForCoordinator()) return awaited();
   std::vector<int> ranks;
   std::size_t silent = 0;
-  // This rank remains, and is higher than the speaker.
-  for (int rank = speaker(); rank < self_; ++rank) {
+  // This rank remains, and is higher than the coordinator.
+  for (int rank = coordinator(); rank < self_; ++rank) {
     if (!remains_[static_cast<std::size_t>(rank)] || lost_[static_cast<std::size_t>(rank)]) continue;
     if (ranks.size() > std::min(kWatchedForEachSilent * silent, silent + kMaxWatched)) return ranks;
     ranks.push_back(rank);
     if (is_silent(rank)) ++silent;
   }
   if (silent < ranks.size()) return ranks;
-  for (const int rank : awaited()) // This rank would speak.
+  for (const int rank : awaited()) // This rank would coordinate.
     if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
   return ranks;
 }

@@ -68,38 +68,42 @@ class Agreement {
   /// Reserves, for this agreement, the context number `wanted` if it is free on this rank, else a higher one that is.
   using Reserve = std::function<std::uint32_t(std::uint32_t wanted)>;
   enum class Manner {
-    all,     ///< Every rank tells every other: the fewest steps, but as many messages as there are pairs of ranks.
-    speaker, ///< Every rank tells the lowest that remains, the speaker, which tells all: a few messages for each rank.
+    all,         ///< Every rank tells every other: the fewest steps, but as many messages as there are pairs of ranks.
+    coordinator, ///< Every rank tells the lowest that remains, the coordinator, which tells all: a few messages for
+                 ///< each rank.
   };
-  /// The most ranks among which each tells all others; among more, mannerOf() lets one, the speaker, tell the others.
+  /// The most ranks among which each tells all others; among more, mannerOf() lets one, the coordinator, tell the
+  /// others.
   static constexpr int kMaxTellingAll = 8;
-  [[nodiscard]] static Manner mannerOf(int size) { return size > kMaxTellingAll ? Manner::speaker : Manner::all; }
+  [[nodiscard]] static Manner mannerOf(int size) { return size > kMaxTellingAll ? Manner::coordinator : Manner::all; }
   Agreement(int self, int size, Reserve reserve, Manner manner);
 
   /// This rank has lost `rank`, which has `ended`, or else is silent.
   void accuse(int rank, bool ended);
   /// `from` has sent its view. A view in which `from` accuses itself says that `from` has departed.
-  void hear(int from, const AgreementView& theirs);
+  void receiveView(int from, const AgreementView& theirs);
   /// `from` has sent its decision, which this rank adopts if it has none. It does not adopt the decision when one of
   /// its own views has left `from` out, because other ranks may have decided that view; the decision then counts as the
   /// view of `from`.
-  void hearDecision(int from, const AgreementOutcome& outcome);
+  void receiveDecision(int from, const AgreementOutcome& outcome);
 
   [[nodiscard]] const AgreementView& view() const { return view_; }
-  /// Whether audience() has news to be told: since the last call the view has grown, or the speaker, to which this rank
-  /// has told its decision, was lost.
+  /// Whether audience() has news to be told: since the last call the view has grown, or the coordinator, to which this
+  /// rank has told its decision, was lost.
   bool takeChanged();
-  /// The ranks to be told this rank's view or, when it has decided, its decision. Empty while this rank is the speaker
-  /// and has not received the views of all that remain, because the speaker sends its own view once.
+  /// The ranks to be told this rank's view or, when it has decided, its decision. Empty while this rank is the
+  /// coordinator and has not received the views of all that remain, because the coordinator sends its own view once.
   [[nodiscard]] std::vector<int> audience() const;
-  /// Whether this rank is the speaker (Manner::speaker), which tells all others what it knows.
-  [[nodiscard]] bool speaksForOthers() const;
+  /// Whether this rank is the coordinator (Manner::coordinator), which tells all others what it knows.
+  [[nodiscard]] bool isCoordinator() const;
   /// Whether this rank must send its view to a rank that has sent `theirs`, because perhaps no other rank will.
   [[nodiscard]] bool owesView(const AgreementView& theirs) const;
-  /// The ranks to ask again and to watch: those of awaited(), or the speaker alone while it collects their messages.
+  /// The ranks to ask again and to watch: those of awaited(), or the coordinator alone while it collects their
+  /// messages.
   [[nodiscard]] std::vector<int> asked() const;
-  /// The ranks to watch, so that silent ones are found at the same time: asked(); where the speaker is silent, as
-  /// `is_silent` says, also the next ranks that would speak; where all of those below this rank are, also awaited().
+  /// The ranks to watch, so that silent ones are found at the same time: asked(); where the coordinator is silent, as
+  /// `is_silent` says, also the next ranks that would coordinate; where all of those below this rank are, also
+  /// awaited().
   [[nodiscard]] std::vector<int> watched(const std::function<bool(int rank)>& is_silent) const;
   /// Whether awaited() holds `rank`.
   [[nodiscard]] bool isAwaited(int rank) const;
@@ -125,10 +129,10 @@ class Agreement {
   void decideIfAgreed();
   void noteRemaining(const AgreementView& view);
   void accuseTheLost();
-  [[nodiscard]] int speaker() const;
-  [[nodiscard]] bool isSpokenFor() const;
-  [[nodiscard]] bool waitsForSpeaker() const;
-  [[nodiscard]] bool hasHeardAll() const;
+  [[nodiscard]] int coordinator() const;
+  [[nodiscard]] bool reportsToCoordinator() const;
+  [[nodiscard]] bool waitsForCoordinator() const;
+  [[nodiscard]] bool hasReceivedAll() const;
   [[nodiscard]] std::vector<int> others() const;
 
   const int self_;

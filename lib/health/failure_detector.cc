@@ -202,7 +202,8 @@ int FailureDetector::culpritOf(const Operation& operation, TimePoint now) const 
     if (!blamed.empty()) return blamed.front();
   const std::vector<int> awaited = operation.waitingForRanks();
   if (awaited.empty()) return -1;
-  // In a shrink among many, ranks wait for their speaker, which is not to blame as long as it waits for another rank.
+  // In a shrink among many, ranks wait for their coordinator, which is not to blame as long as it waits for another
+  // rank.
   const int next = operation.outlivesFailure() ? awaitedBy(awaited.front()) : -1;
   return next >= 0 && next != peers_.group.rank() ? next : awaited.front();
 }

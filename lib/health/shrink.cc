@@ -42,9 +42,9 @@ void Shrink::makeAgreement() {
   };
   agreement_ = std::make_unique<Agreement>(peers_.group.rank(), peers_.group.size(), reserve, manner_);
   for (const auto& [rank, view] : early_views_)
-    agreement_->hear(rank, view);
+    agreement_->receiveView(rank, view);
   for (const auto& [rank, decision] : early_decisions_)
-    agreement_->hearDecision(rank, decision);
+    agreement_->receiveDecision(rank, decision);
   early_views_.clear();
   early_decisions_.clear();
 }
@@ -65,8 +65,8 @@ void Shrink::settle() {
   const bool decides =
       agreement_->decision().has_value() && decisions_.try_emplace(attempt_, Decision{*agreement_->decision()}).second;
   const bool ends = agreement_->isComplete();
-  // With Manner::all, ranks that have not decided need the view that this rank has decided, too. With Manner::speaker
-  // they wait for the speaker's decision alone.
+  // With Manner::all, ranks that have not decided need the view that this rank has decided, too. With
+  // Manner::coordinator they wait for the coordinator's decision alone.
   if (decides && untold_ && manner_ == Agreement::Manner::all) tellView(peers_.group.others());
   untold_ = untold_ || decides;
   if (decides || ends || ((untold_ || !owed_.empty()) && !hooks_.defer())) flush();
@@ -80,7 +80,7 @@ void Shrink::flush() {
   untold_ = untold_ && audience.empty();
   owed.insert(audience.begin(), audience.end());
   // With Manner::all every rank sends its decision to all others anyway, so that this message requests none.
-  tell({owed.begin(), owed.end()}, manner_ == Agreement::Manner::speaker ? Request::ofAwaited : Request::none);
+  tell({owed.begin(), owed.end()}, manner_ == Agreement::Manner::coordinator ? Request::ofAwaited : Request::none);
 }
 
 void Shrink::endAttempt() {
@@ -93,10 +93,11 @@ void Shrink::endAttempt() {
   untold_ = false;
   decision.goes_on = agreement_->goesOn();
   decision.agreed = agreement_->agreed();
-  const bool speaks = agreement_->speaksForOthers();
+  const bool coordinates = agreement_->isCoordinator();
   agreement_.reset();
-  // The speaker's last message tells all others which ranks have the decision, so that they need not ask each other.
-  if (speaks) tellDecision(peers_.group.others(), attempt_ - 1);
+  // The coordinator's last message tells all others which ranks have the decision, so that they need not ask each
+  // other.
+  if (coordinates) tellDecision(peers_.group.others(), attempt_ - 1);
   hooks_.end_call(Status::ok());
 }
 
@@ -163,12 +164,12 @@ void Shrink::handle(int rank, const ControlMessage& message) {
   // The sender may still be in an attempt that has ended here.
   if (message.wantsDecision(peers_.group.worldRank(peers_.group.rank()))) tellDecision({rank}, message.operation);
   if (message.operation != attempt_) return;
-  hear(rank, message);
+  receive(rank, message);
   if (agreement_ != nullptr) settle();
 }
 
 /// Takes in a message of the current attempt.
-void Shrink::hear(int rank, const ControlMessage& message) {
+void Shrink::receive(int rank, const ControlMessage& message) {
   const bool agreed = message.type == ControlMessage::Type::agreed;
   const int size = peers_.group.size();
   const auto refuse = [&](const Status& why) {
@@ -177,7 +178,7 @@ void Shrink::hear(int rank, const ControlMessage& message) {
   if (agreed && !message.hasDeparted()) {
     Result<AgreementOutcome> read = AgreementOutcome::decode(message.text, size);
     if (!read.isOk()) return refuse(read.status());
-    if (agreement_ != nullptr) return agreement_->hearDecision(rank, read.value());
+    if (agreement_ != nullptr) return agreement_->receiveDecision(rank, read.value());
     early_decisions_[rank] = read.take();
     return;
   }
@@ -193,7 +194,7 @@ void Shrink::hear(int rank, const ControlMessage& message) {
     early_views_[rank] = view;
     return;
   }
-  agreement_->hear(rank, view);
+  agreement_->receiveView(rank, view);
   if (!message.hasDeparted() && agreement_->owesView(view)) owed_.insert(rank);
 }
 

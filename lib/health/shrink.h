@@ -95,7 +95,7 @@ class Shrink {
   void tellView(const std::vector<int>& ranks) GOSS_ON_LOOP;
   void tellDecision(const std::vector<int>& ranks, std::uint64_t attempt, Request request = Request::none) GOSS_ON_LOOP;
   [[nodiscard]] ControlMessage decisionMessage(std::uint64_t attempt) const GOSS_ON_LOOP;
-  void hear(int rank, const ControlMessage& message) GOSS_ON_LOOP;
+  void receive(int rank, const ControlMessage& message) GOSS_ON_LOOP;
 
   const Peers peers_;
   const base::Log& log_;

@@ -143,7 +143,7 @@ class Search {
     return outcomes;
   }
 
-  [[nodiscard]] std::uint64_t mostBlocks() const { return goss::mostBlocks(question_); }
+  [[nodiscard]] std::uint64_t maxBlocks() const { return goss::maxBlocks(question_); }
 
   /// Prices the candidate and improves its parameters. False: it cannot be priced.
   bool price(Candidate& candidate) {
@@ -228,7 +228,7 @@ class Search {
   void searchBlocks(Candidate& candidate) {
     const std::uint32_t first = candidate.blocks;
     const auto priced = [&](Candidate& trial) { return pricer_.spent() <= budget_ && pricer_.priceBlocks(trial); };
-    for (bool better = true; better && 2 * candidate.blocks <= mostBlocks() && !hopeless(candidate);) {
+    for (bool better = true; better && 2 * candidate.blocks <= maxBlocks() && !hopeless(candidate);) {
       Candidate trial = inParts(candidate, 2 * candidate.blocks);
       better = priced(trial) && trial.price_s < candidate.price_s * kWorthwhile;
       if (better) candidate = std::move(trial);
@@ -241,7 +241,7 @@ class Search {
   }
 
   void tryBlocks(Candidate& candidate) {
-    tryParts(candidate, mostBlocks(), [&](std::uint32_t blocks) -> std::optional<Candidate> {
+    tryParts(candidate, maxBlocks(), [&](std::uint32_t blocks) -> std::optional<Candidate> {
       if (hopeless(candidate)) return std::nullopt;
       Candidate trial = inParts(candidate, blocks);
       return pricer_.spent() <= budget_ && pricer_.priceBlocks(trial) ? std::optional(std::move(trial)) : std::nullopt;
@@ -249,7 +249,7 @@ class Search {
   }
 
   /// The largest number of fragments whose payloads have kMinPayloadBytes, where that matters.
-  [[nodiscard]] std::uint64_t mostFragments(const Candidate& candidate, const std::vector<Schedule>& schedules) const {
+  [[nodiscard]] std::uint64_t maxFragments(const Candidate& candidate, const std::vector<Schedule>& schedules) const {
     if (!question_.compressed || !pricer_.far()) return kMaxFragments;
     const std::uint64_t largest = largestMessage(schedules, shapeFor(question_, candidate, size_));
     const double payload = static_cast<double>(largest) * question_.codec.payload_ratio;
@@ -258,13 +258,13 @@ class Search {
 
   void tryFragments(Candidate& candidate, const std::vector<Schedule>& schedules) {
     const std::uint64_t largest = largestMessage(schedules, shapeFor(question_, candidate, size_));
-    const std::uint64_t most = std::min(mostFragments(candidate, schedules), largest / kMinFragmentedBytes);
+    const std::uint64_t most = std::min(maxFragments(candidate, schedules), largest / kMinFragmentedBytes);
     tryParts(candidate, most, [&](std::uint32_t fragments) { return inFragments(candidate, fragments, schedules); });
   }
 
   void tryWarmFragments(Candidate& candidate, const std::vector<Schedule>& schedules) {
     if (!streams(question_) || hopeless(candidate)) return;
-    const std::uint64_t most = std::min(mostFragments(candidate, schedules), question_.bytes / kWarmBytes);
+    const std::uint64_t most = std::min(maxFragments(candidate, schedules), question_.bytes / kWarmBytes);
     tryWarmParts(candidate, most,
                  [&](std::uint32_t fragments) { return inFragments(candidate, fragments, schedules); });
   }

@@ -137,7 +137,7 @@ bool ClosedForm::tune(Candidate& candidate) const {
   if (!price(candidate)) return false;
   const bool pipelined = candidate.algorithm->traits().pipelined;
   const std::uint64_t most =
-      pipelined ? mostBlocks(question_)
+      pipelined ? maxBlocks(question_)
                 : std::min<std::uint64_t>(kMaxFragments, largestMessage(candidate) / kMinFragmentedBytes);
   const auto trialIn = [&](std::uint32_t parts) {
     Candidate trial = inParts(candidate, parts, question_, pair_);

@@ -27,7 +27,7 @@ inline constexpr std::uint64_t kWarmBytes = 1 << 20;
 inline constexpr double kWarmLoss = 1.15;
 
 /// The number of blocks of a pipeline above which they become too small; 0: the vector is smaller than one.
-[[nodiscard]] inline std::uint64_t mostBlocks(const Question& question) {
+[[nodiscard]] inline std::uint64_t maxBlocks(const Question& question) {
   return std::min<std::uint64_t>(kMaxFragments, question.bytes / kMinBlockBytes);
 }
 

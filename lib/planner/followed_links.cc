@@ -48,7 +48,7 @@ FollowedLinks::FollowedLinks(const schedule::Links& measured)
 void FollowedLinks::use(const schedule::Links& prices) {
   for (int from = 0; from < size_; ++from) {
     for (int to = 0; to < size_; ++to)
-      if (from != to) pairs_[cell(from, to)].now = prices.price(from, to).bandwidth_bytes_per_s;
+      if (from != to) pairs_[pairIndex(from, to)].now = prices.price(from, to).bandwidth_bytes_per_s;
     const schedule::NodePrice& node = prices.node(prices.nodeOf(from));
     up_[static_cast<std::size_t>(from)].now = node.up_bytes_per_s;
     down_[static_cast<std::size_t>(from)].now = node.down_bytes_per_s;
@@ -80,15 +80,15 @@ void FollowedLinks::forgetFlows() {
 /// As factorOf(), for a flow without a usual speed: the flow is far slower than its share of the lines and of the path,
 /// or faster than the price of the path.
 std::optional<double> FollowedLinks::factorOfNew(const std::vector<Speed>& speeds, int from, int to) const {
-  const Speed& speed = speeds[cell(from, to)];
-  const Line& path = pairs_[cell(from, to)];
+  const Speed& speed = speeds[pairIndex(from, to)];
+  const Line& path = pairs_[pairIndex(from, to)];
   if (speed.carried <= 0) return std::nullopt;
   if (path.now < kAsMeasured * path.measured && speed.carried > path.now) return speed.carried / path.now;
   double senders = 0;
   double receivers = 0;
   for (int rank = 0; rank < size_; ++rank) {
-    senders += speeds[cell(rank, to)].carried > 0 ? 1 : 0;
-    receivers += speeds[cell(from, rank)].carried > 0 ? 1 : 0;
+    senders += speeds[pairIndex(rank, to)].carried > 0 ? 1 : 0;
+    receivers += speeds[pairIndex(from, rank)].carried > 0 ? 1 : 0;
   }
   double share = path.now;
   if (const double up = up_[static_cast<std::size_t>(from)].now; up > 0) share = std::min(share, up / receivers);
@@ -116,7 +116,7 @@ bool FollowedLinks::observe(const std::vector<ObservedFlow>& flows) {
   hides_rates_ = false;
   for (int from = 0; from < size_; ++from) {
     for (int to = 0; to < size_; ++to) {
-      const std::size_t i = cell(from, to);
+      const std::size_t i = pairIndex(from, to);
       factors[i] = factorOf(speeds[i], usual_[i]);
       hides_rates_ = hides_rates_ || (pairs_[i].now < kAsMeasured * pairs_[i].measured && speeds[i].carried <= 0);
       if (!factors[i].has_value() && !is_first_plan_) factors[i] = factorOfNew(speeds, from, to);
@@ -135,7 +135,7 @@ void FollowedLinks::observeOthers(const std::vector<ObservedFlow>& flows) {
   std::vector<std::optional<double>> factors(pairs_.size());
   for (int from = 0; from < size_; ++from)
     for (int to = 0; to < size_; ++to)
-      if (usual_[cell(from, to)].carried <= 0) factors[cell(from, to)] = factorOfNew(speeds, from, to);
+      if (usual_[pairIndex(from, to)].carried <= 0) factors[pairIndex(from, to)] = factorOfNew(speeds, from, to);
   change(factors, speeds);
 }
 
@@ -145,7 +145,7 @@ std::optional<double> FollowedLinks::factorOfAll(const std::vector<std::optional
                                                  std::size_t least) const {
   std::vector<double> known;
   for (int peer = 0; peer < size_; ++peer) {
-    const std::optional<double>& factor = factors[up ? cell(rank, peer) : cell(peer, rank)];
+    const std::optional<double>& factor = factors[up ? pairIndex(rank, peer) : pairIndex(peer, rank)];
     if (peer != rank && factor.has_value()) known.push_back(*factor);
   }
   const bool slower = std::all_of(known.begin(), known.end(), [](double factor) { return factor < 1; });
@@ -166,7 +166,7 @@ void FollowedLinks::spreadOverLines(std::vector<std::optional<double>>& factors)
       Line& line = (up ? up_ : down_)[static_cast<std::size_t>(rank)];
       line.now = changed(line.now, line.measured, *all, 0);
       for (int peer = 0; peer < size_; ++peer) {
-        std::optional<double>& factor = factors[up ? cell(rank, peer) : cell(peer, rank)];
+        std::optional<double>& factor = factors[up ? pairIndex(rank, peer) : pairIndex(peer, rank)];
         if (peer != rank && !factor.has_value()) factor = all;
       }
     }
@@ -182,7 +182,7 @@ schedule::Links FollowedLinks::prices(double factor) const {
     for (int to = 0; to < size_; ++to) {
       if (from == to) continue;
       schedule::LinkPrice price = measured_.price(from, to);
-      price.bandwidth_bytes_per_s = rateOf(pairs_[cell(from, to)]);
+      price.bandwidth_bytes_per_s = rateOf(pairs_[pairIndex(from, to)]);
       links.setPrice(from, to, price);
     }
     const auto rank = static_cast<std::size_t>(from);

@@ -47,7 +47,7 @@ class FollowedLinks {
     double now = 0;
   };
 
-  [[nodiscard]] std::size_t cell(int from, int to) const {
+  [[nodiscard]] std::size_t pairIndex(int from, int to) const {
     return static_cast<std::size_t>(from) * static_cast<std::size_t>(size_) + static_cast<std::size_t>(to);
   }
   [[nodiscard]] static Speed speedOf(const ObservedFlow& flow);

@@ -60,7 +60,7 @@ void ObservedLinks::age() {
 void ObservedLinks::add(const std::vector<ObservedFlow>& flows, const schedule::Links& before) {
   for (int from = 0; from < size_; ++from) {
     for (int to = 0; to < size_; ++to)
-      pairs_[cell(from, to)].observe(rateOf(flows[cell(from, to)], 2 * before.price(from, to).latency_s));
+      pairs_[pairIndex(from, to)].observe(rateOf(flows[pairIndex(from, to)], 2 * before.price(from, to).latency_s));
   }
   for (int rank = 0; rank < size_; ++rank) {
     addLine(flows, rank, true);
@@ -73,7 +73,7 @@ void ObservedLinks::addLine(const std::vector<ObservedFlow>& flows, int rank, bo
   double busy_s = 0;
   int busy = 0;
   for (int peer = 0; peer < size_; ++peer) {
-    const ObservedFlow& flow = flows[up ? cell(rank, peer) : cell(peer, rank)];
+    const ObservedFlow& flow = flows[up ? pairIndex(rank, peer) : pairIndex(peer, rank)];
     if (peer == rank || flow.bytes < kMinBytes) continue;
     bytes += static_cast<double>(flow.bytes);
     busy_s = std::max(busy_s, flow.busy_s);
@@ -85,14 +85,15 @@ void ObservedLinks::addLine(const std::vector<ObservedFlow>& flows, int rank, bo
 double ObservedLinks::fastestOf(int rank, bool up) const {
   double fastest = 0;
   for (int peer = 0; peer < size_; ++peer)
-    if (peer != rank) fastest = std::max(fastest, pairs_[up ? cell(rank, peer) : cell(peer, rank)].bytes_per_s);
+    if (peer != rank)
+      fastest = std::max(fastest, pairs_[up ? pairIndex(rank, peer) : pairIndex(peer, rank)].bytes_per_s);
   return fastest;
 }
 
 double ObservedLinks::sumOf(int rank, bool up) const {
   double sum = 0;
   for (int peer = 0; peer < size_; ++peer)
-    if (peer != rank) sum += pairs_[up ? cell(rank, peer) : cell(peer, rank)].bytes_per_s;
+    if (peer != rank) sum += pairs_[up ? pairIndex(rank, peer) : pairIndex(peer, rank)].bytes_per_s;
   return sum;
 }
 
@@ -109,8 +110,8 @@ bool ObservedLinks::differ() const {
   for (int from = 0; from < size_; ++from) {
     for (int to = 0; to < size_; ++to) {
       if (from == to) continue;
-      least = std::min(least, pairs_[cell(from, to)].bytes_per_s);
-      most = std::max(most, pairs_[cell(from, to)].bytes_per_s);
+      least = std::min(least, pairs_[pairIndex(from, to)].bytes_per_s);
+      most = std::max(most, pairs_[pairIndex(from, to)].bytes_per_s);
     }
   }
   return most >= kDiffer * least;
@@ -127,12 +128,12 @@ ObservedLinks::Rates ObservedLinks::rates() const {
   for (int from = 0; from < size_; ++from) {
     for (int to = 0; to < size_; ++to) {
       if (from == to) continue;
-      const double rate = pairs_[cell(from, to)].bytes_per_s;
+      const double rate = pairs_[pairIndex(from, to)].bytes_per_s;
       if (rate <= 0) return {};
       // A path that is used alone would fill the lines that it shares.
       const double line =
           std::min(rates.ups[static_cast<std::size_t>(from)], rates.downs[static_cast<std::size_t>(to)]);
-      rates.pairs[cell(from, to)] = std::max(rate, line);
+      rates.pairs[pairIndex(from, to)] = std::max(rate, line);
     }
   }
   return rates;
@@ -175,7 +176,7 @@ std::string ObservedLinks::encode(const schedule::Links& before) const {
   base::WireWriter writer;
   for (int from = 0; from < size_; ++from)
     for (int to = 0; to < size_; ++to)
-      if (from != to) writer.integer(encoded(all.pairs[cell(from, to)]));
+      if (from != to) writer.integer(encoded(all.pairs[pairIndex(from, to)]));
   for (int rank = 0; rank < size_; ++rank) {
     for (const bool up : {true, false}) {
       const double shared = (up ? all.ups : all.downs)[static_cast<std::size_t>(rank)];

@@ -61,7 +61,7 @@ class ObservedLinks {
   };
 
   [[nodiscard]] static bool evenOut(Rates& rates, const schedule::Links& before);
-  [[nodiscard]] std::size_t cell(int from, int to) const {
+  [[nodiscard]] std::size_t pairIndex(int from, int to) const {
     return static_cast<std::size_t>(from) * static_cast<std::size_t>(size_) + static_cast<std::size_t>(to);
   }
   void addLine(const std::vector<ObservedFlow>& flows, int rank, bool up);

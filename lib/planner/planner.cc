@@ -53,7 +53,7 @@ Candidate onBoard(const Algorithm& flat, const PlanKey& key, int size, std::uint
   candidate.on_board = true;
   candidate.price_s = flatPrice_s(key.collective, size, bytes, board_bytes);
   candidate.most_messages_sent = 1;
-  candidate.most_bytes_sent = mostBytesWritten(key.collective, size, bytes);
+  candidate.most_bytes_sent = maxBytesWritten(key.collective, size, bytes);
   return candidate;
 }
 
@@ -287,7 +287,7 @@ void Planner::keepTaken(std::vector<const Algorithm*>& algorithms, bool board_of
 /// Decides by the exact size, not by its class: a call that does not fit a board is sent in messages.
 bool Planner::fitsBoard(const PlanKey& key) const {
   return board_bytes_ > 0 && size() > 1 && !isAmongNeighbors(key.collective) && key.codecs == nullptr && !key.uneven &&
-         mostBytesWritten(key.collective, size(), bytesOf(key, size())) <= board_bytes_;
+         maxBytesWritten(key.collective, size(), bytesOf(key, size())) <= board_bytes_;
 }
 
 /// The name of the required algorithm: the call's own, else the preferred one where the collective has it; empty: free

@@ -101,11 +101,11 @@ bool Pricer::estimate(Candidate& candidate) {
 }
 
 bool Pricer::priceByFew(Candidate& candidate) {
-  const bool all = candidate.group_size == 0 && size_ <= mostForEstimate(candidate);
+  const bool all = candidate.group_size == 0 && size_ <= maxForEstimate(candidate);
   return all ? priceBlocks(candidate) : extrapolate(candidate);
 }
 
-int Pricer::mostForEstimate(const Candidate& candidate) {
+int Pricer::maxForEstimate(const Candidate& candidate) {
   const std::uint32_t ranks = candidate.group_size > 0 ? 0 : kStepsForEstimate / (2 * candidate.blocks);
   return static_cast<int>(std::max<std::uint32_t>(std::bit_floor(ranks), kFewSimulated));
 }
@@ -115,7 +115,7 @@ std::uint32_t Pricer::blocksFor(int hops) const {
   const double hop_s = price.latency_s + price.overhead_s;
   const double bytes_s = static_cast<double>(question_.bytes) / price.bandwidth_bytes_per_s;
   const double best = hop_s > 0 ? std::sqrt(hops * bytes_s / hop_s) : 1;
-  const double most = std::max(1.0, static_cast<double>(mostBlocks(question_)));
+  const double most = std::max(1.0, static_cast<double>(maxBlocks(question_)));
   return std::bit_floor(static_cast<std::uint32_t>(std::clamp(best * 1.4, 1.0, most)));
 }
 
@@ -249,7 +249,7 @@ double Pricer::distanceLoss(const Candidate& candidate, const std::vector<Schedu
 std::vector<int> Pricer::smallerSizes(const Candidate& candidate, bool& keeps_groups) const {
   keeps_groups = !uniform_;
   if (uniform_ && effort_ == Effort::choose) {
-    const int most = simulatedRanks(candidate) == 1 ? kRanksOfOne : mostForEstimate(candidate);
+    const int most = simulatedRanks(candidate) == 1 ? kRanksOfOne : maxForEstimate(candidate);
     return fewerRanks(question_, candidate, size_, most);
   }
   std::vector<int> sizes = halvedRanks(question_, candidate, size_, max_steps_ / 2, keeps_groups);

@@ -65,7 +65,7 @@ class Pricer {
   [[nodiscard]] std::size_t simulatedRanks(const Candidate& candidate) const;
   bool priceByFew(Candidate& candidate);
   /// The largest number of ranks, or groups of ranks, all of which an estimate simulates.
-  [[nodiscard]] static int mostForEstimate(const Candidate& candidate);
+  [[nodiscard]] static int maxForEstimate(const Candidate& candidate);
   /// The best power of two of blocks for a pipeline whose longest path has so many hops.
   [[nodiscard]] std::uint32_t blocksFor(int hops) const;
   [[nodiscard]] Symmetry symmetryOf(const Candidate& candidate) const;

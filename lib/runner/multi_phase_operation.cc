@@ -32,7 +32,7 @@ std::size_t columnsFor(const Codec& codec, std::size_t count) {
 } // namespace
 
 Status forEachPhase(const Compression& compression, std::size_t count, int ranks,
-                    const std::function<Status(const Phase&)>& use) {
+                    const std::function<Status(const CodecPhase&)>& use) {
   const Codec& codec = *compression.codec;
   RunJob job;
   job.columns = columnsFor(codec, count);
@@ -46,7 +46,7 @@ Status forEachPhase(const Compression& compression, std::size_t count, int ranks
   Result<std::unique_ptr<CodecRun>> run = codec.start(job);
   if (!run.isOk()) return run.status();
   while (true) {
-    const Result<Phase> phase = run.value()->next();
+    const Result<CodecPhase> phase = run.value()->next();
     if (!phase.isOk()) return phase.status();
     if (phase.value().want == PhaseWant::done) return Status::ok();
     if (phase.value().want == PhaseWant::add ? phase.value().count == 0 : phase.value().values.empty()) continue;
@@ -163,9 +163,9 @@ void MultiPhaseOperation::loadValues() {
 }
 
 Status MultiPhaseOperation::begin() {
-  const Result<bool> home = call_.tensor == 0 ? true : environment_.device_feedback.bringHome(call_.tensor);
-  if (!home.isOk()) return home.status();
-  computing_ = !home.value();
+  const Result<bool> on_host = call_.tensor == 0 ? true : environment_.device_feedback.moveToHost(call_.tensor);
+  if (!on_host.isOk()) return on_host.status();
+  computing_ = !on_host.value();
   if (computing_) {
     environment_.engine.active().keepPolling(*this);
     return Status::ok();
@@ -206,7 +206,7 @@ Status MultiPhaseOperation::begin() {
 Status MultiPhaseOperation::goOn() {
   computing_ = false;
   while (true) {
-    Result<Phase> phase = run_->next();
+    Result<CodecPhase> phase = run_->next();
     if (!phase.isOk()) return phase.status();
     if (phase.value().want == PhaseWant::done) return finish();
     const bool adds = phase.value().want == PhaseWant::add;
@@ -225,7 +225,7 @@ Status MultiPhaseOperation::goOn() {
   }
 }
 
-Call MultiPhaseOperation::phaseCall(const Phase& phase) {
+Call MultiPhaseOperation::phaseCall(const CodecPhase& phase) {
   Call call;
   call.collective = Collective::allReduce;
   call.dtype = GOSS_FLOAT32;
@@ -265,7 +265,7 @@ Signature MultiPhaseOperation::wholeSignature() const {
   return signature;
 }
 
-Status MultiPhaseOperation::startPhase(const Phase& phase) {
+Status MultiPhaseOperation::startPhase(const CodecPhase& phase) {
   const std::uint64_t place = sequence + phase_ - 1;
   Result<std::unique_ptr<Execution>> execution = pool_.acquire(phaseCall(phase));
   if (!execution.isOk()) return execution.status();

@@ -23,7 +23,7 @@ class PreparedPayload;
 /// much there is to exchange depends on counts only, as long as the numbers are finite and not all zero. Takes the time
 /// and the memory of one operation. Stops at the first error, also of `use`.
 Status forEachPhase(const Compression& compression, std::size_t count, int ranks,
-                    const std::function<Status(const Phase&)>& use);
+                    const std::function<Status(const CodecPhase&)>& use);
 
 /// Its phases take consecutive places among the communicator's operations, kMaxPhases of them whether or not they are
 /// needed, so that ranks agree on them while other operations run beside it. The caller's vector is copied to float32;
@@ -60,8 +60,8 @@ class MultiPhaseOperation final : public Operation {
   Status openState();
   void loadValues();
   Status goOn() GOSS_ON_LOOP;
-  Status startPhase(const Phase& phase) GOSS_ON_LOOP;
-  [[nodiscard]] Call phaseCall(const Phase& phase);
+  Status startPhase(const CodecPhase& phase) GOSS_ON_LOOP;
+  [[nodiscard]] Call phaseCall(const CodecPhase& phase);
   [[nodiscard]] Signature wholeSignature() const;
   Status finish() GOSS_ON_LOOP;
   void closePlaces() GOSS_ON_LOOP;

@@ -14,7 +14,7 @@ class PreparedPayload final : public Codec {
  public:
   explicit PreparedPayload(std::string name) : name_(std::move(name)) {}
   /// Sets the phase until the next call; its memory is lent. The phase has a codec.
-  void prepare(const Phase& phase) { phase_ = phase; }
+  void prepare(const CodecPhase& phase) { phase_ = phase; }
 
   [[nodiscard]] std::string spec() const override { return name_; }
   [[nodiscard]] CodecTraits traits() const override;
@@ -36,7 +36,7 @@ class PreparedPayload final : public Codec {
   [[nodiscard]] std::span<std::byte> part(std::uint64_t first, std::size_t count) const;
 
   const std::string name_;
-  Phase phase_;
+  CodecPhase phase_;
 };
 
 } // namespace goss

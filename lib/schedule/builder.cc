@@ -21,7 +21,7 @@ schedule::Role roleOf(const Schedule& schedule) {
 
 ScheduleBuilder::ScheduleBuilder(const ScheduleFrame& frame)
     : where_(frame.chunk_count, Where::nowhere),
-      scratch_home_(frame.chunk_count, -1),
+      scratch_slots_(frame.chunk_count, -1),
       chunk_hazards_(frame.chunk_count),
       output_hazards_(frame.chunk_count),
       sends_to_(static_cast<std::size_t>(frame.size), 0),
@@ -63,23 +63,23 @@ Slot ScheduleBuilder::payload(Slot like) {
 
 bool ScheduleBuilder::holds(std::uint32_t chunk) const { return where_[chunk] != Where::nowhere; }
 
-Slot ScheduleBuilder::home(std::uint32_t chunk) {
+Slot ScheduleBuilder::finalSlot(std::uint32_t chunk) {
   if (delivers(chunk)) return output(chunk);
-  if (scratch_home_[chunk] < 0) scratch_home_[chunk] = scratch(chunk).index;
-  return {Space::scratch, static_cast<std::uint32_t>(scratch_home_[chunk])};
+  if (scratch_slots_[chunk] < 0) scratch_slots_[chunk] = scratch(chunk).index;
+  return {Space::scratch, static_cast<std::uint32_t>(scratch_slots_[chunk])};
 }
 
 Slot ScheduleBuilder::resolveRead(Slot slot) {
   if (slot.space != Space::data) return slot;
   assert(holds(slot.index) && "schedule reads a chunk that this rank does not hold");
-  return where_[slot.index] == Where::input ? input(slot.index) : home(slot.index);
+  return where_[slot.index] == Where::input ? input(slot.index) : finalSlot(slot.index);
 }
 
 Slot ScheduleBuilder::resolveWrite(Slot slot) {
   assert(slot.space != Space::input && "the caller's input is read only");
   if (slot.space != Space::data) return slot;
-  where_[slot.index] = Where::home;
-  return home(slot.index);
+  where_[slot.index] = Where::finalSlot;
+  return finalSlot(slot.index);
 }
 
 ScheduleBuilder::Hazard& ScheduleBuilder::hazardOf(Slot slot) {
@@ -215,7 +215,7 @@ Schedule ScheduleBuilder::build(std::string algorithm_name) {
       const Slot source = input(c);
       const Slot target = output(c);
       step(StepKind::copy, -1, std::span(&target, 1), std::span(&source, 1));
-      where_[c] = Where::home;
+      where_[c] = Where::finalSlot;
     }
   }
   return buildAsIs(std::move(algorithm_name));

@@ -165,7 +165,7 @@ void Links::separateKinds() {
   if (kinds_ == p && !hasOnePrice()) return;
   std::vector<std::uint32_t> table(p * p);
   for (std::size_t i = 0; i < table.size() && !hasOnePrice(); ++i)
-    table[i] = price_of_kinds_[cell(static_cast<int>(i / p), static_cast<int>(i % p))];
+    table[i] = price_of_kinds_[pairIndex(static_cast<int>(i / p), static_cast<int>(i % p))];
   price_of_kinds_ = std::move(table);
   kind_of_rank_.resize(p);
   std::iota(kind_of_rank_.begin(), kind_of_rank_.end(), std::size_t{0});
@@ -176,7 +176,7 @@ void Links::setPrice(int from, int to, const LinkPrice& price) {
   assert(price.bandwidth_bytes_per_s > 0 && price.latency_s >= 0);
   if (price == prices_[0] && hasOnePrice()) return;
   separateKinds();
-  price_of_kinds_[cell(from, to)] = indexOf(price);
+  price_of_kinds_[pairIndex(from, to)] = indexOf(price);
 }
 
 void Links::setAll(const LinkPrice& price) {

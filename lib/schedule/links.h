@@ -55,7 +55,7 @@ class Links {
 
   [[nodiscard]] int size() const { return static_cast<int>(node_of_rank_.size()); }
   [[nodiscard]] const LinkPrice& price(int from, int to) const {
-    return hasOnePrice() ? prices_[0] : prices_[price_of_kinds_[cell(from, to)]];
+    return hasOnePrice() ? prices_[0] : prices_[price_of_kinds_[pairIndex(from, to)]];
   }
   [[nodiscard]] const CpuPrice& cpu() const { return cpu_; }
   /// Nodes are numbered from 0 in the order in which their ranks were set; see setNode.
@@ -95,7 +95,7 @@ class Links {
   [[nodiscard]] Links withNodes(const Links& between) const;
 
  private:
-  [[nodiscard]] std::size_t cell(int from, int to) const {
+  [[nodiscard]] std::size_t pairIndex(int from, int to) const {
     return kind_of_rank_[static_cast<std::size_t>(from)] * kinds_ + kind_of_rank_[static_cast<std::size_t>(to)];
   }
   [[nodiscard]] std::uint32_t indexOf(const LinkPrice& price);

@@ -38,10 +38,10 @@ constexpr double kSharedLine = 1.6;
 /// Links whose rate together is more than this part of the sum of their rates alone do not share a line, or the line
 /// does not limit them. The line does not limit them either where the fastest link alone has most of that rate. But
 /// flows that are slow because of lost packets look the same, so both count only where some links of the communicator
-/// are kOwnPaths times as fast as others.
+/// are kDistinctBottlenecks times as fast as others.
 constexpr double kOwnLines = 0.85;
 constexpr double kNoOthers = 1.8;
-constexpr double kOwnPaths = 3;
+constexpr double kDistinctBottlenecks = 3;
 /// A path limits a flow if the lines of its two ranks would allow at least this many times the flow's rate.
 constexpr double kLimitedByPath = 1.8;
 /// Paths count as the limit if at least one flow in this many is that slow. Lost packets and short measurements alone
@@ -177,9 +177,9 @@ double portRate(const std::vector<MeasuredLink>& links, const schedule::Links& b
 }
 
 /// Flows between ranks that are far from each other and were measured alone.
-class FarFlows {
+class WanFlows {
  public:
-  FarFlows(const std::vector<MeasuredLink>& links, int size)
+  WanFlows(const std::vector<MeasuredLink>& links, int size)
       : links_(links), size_(size), up_(static_cast<std::size_t>(size)), down_(up_) {
     for (int from = 0; from < size; ++from) {
       for (int to = 0; to < size; ++to) {
@@ -237,11 +237,11 @@ struct Line {
   double left = 0;
   double spread = 0; ///< How much `together` varied at most while it was measured, over itself.
   bool whole = true; ///< All links were measured alone.
-  int slow = 0;      ///< Links that FarFlows::isSlow().
+  int slow = 0;      ///< Links that WanFlows::isSlow().
   int others = 0;    ///< Links that count for `left`.
 };
 
-Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up, const FarFlows& flows) {
+Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up, const WanFlows& flows) {
   Line line;
   bool known = size > 2;
   double together = 0;
@@ -277,7 +277,7 @@ struct RankLines {
   Line down;
 };
 
-std::vector<RankLines> linesOf(const std::vector<MeasuredLink>& links, int size, const FarFlows& flows) {
+std::vector<RankLines> linesOf(const std::vector<MeasuredLink>& links, int size, const WanFlows& flows) {
   std::vector<RankLines> lines;
   for (int rank = 0; rank < size; ++rank)
     lines.push_back({lineOf(links, size, rank, true, flows), lineOf(links, size, rank, false, flows)});
@@ -296,14 +296,14 @@ bool isShared(const Line& line) {
 
 /// The rate of a port; 0: not known. Too low a rate would slow down everything that is paced by it, so in doubt none is
 /// given; too high a rate costs a few lost packets.
-double portOf(const Line& line, bool own_paths) {
+double portOf(const Line& line, bool distinct_bottlenecks) {
   if (line.together <= 0) return 0;
   if (isShared(line)) return std::max(line.together, line.fastest);
   const bool own = hasOneLink(line) || line.left >= kOwnLines || line.slow > 0;
-  return own && own_paths ? kRoomyPort * line.alone : 0;
+  return own && distinct_bottlenecks ? kRoomyPort * line.alone : 0;
 }
 
-bool haveOwnPaths(const std::vector<MeasuredLink>& links) {
+bool haveDistinctBottlenecks(const std::vector<MeasuredLink>& links) {
   double least = std::numeric_limits<double>::infinity();
   double most = 0;
   for (const MeasuredLink& link : links) {
@@ -311,11 +311,11 @@ bool haveOwnPaths(const std::vector<MeasuredLink>& links) {
     least = std::min(least, link.together_bytes_per_s);
     most = std::max(most, link.together_bytes_per_s);
   }
-  return most >= kOwnPaths * least;
+  return most >= kDistinctBottlenecks * least;
 }
 
 /// The rate of the lines if each rank has a line as fast as all others'; 0 where that is not so, or not known.
-double equalLines(const std::vector<RankLines>& lines, const FarFlows& flows) {
+double equalLines(const std::vector<RankLines>& lines, const WanFlows& flows) {
   std::vector<double> together;
   std::vector<double> alone;
   std::vector<double> left;
@@ -348,7 +348,7 @@ double equalLines(const std::vector<RankLines>& lines, const FarFlows& flows) {
 
 /// If links differ between ranks by noise only, makes them equal. Returns the rate of the ranks' lines; 0: they have no
 /// line of a known, equal rate.
-double evenOut(std::vector<MeasuredLink>& links, int size, const FarFlows& flows, const std::vector<RankLines>& lines) {
+double evenOut(std::vector<MeasuredLink>& links, int size, const WanFlows& flows, const std::vector<RankLines>& lines) {
   std::vector<double> latencies;
   std::vector<double> rates;
   for (int from = 0; from < size; ++from) {
@@ -381,7 +381,7 @@ std::string timeText(double seconds) { return twoDigits(seconds * 1e6) + "us"; }
 
 /// Facts of the measurement for people, as comments of the link file.
 std::string remarks(const std::vector<MeasuredLink>& links, int size, const std::vector<RankLines>& lines,
-                    const FarFlows& flows) {
+                    const WanFlows& flows) {
   std::string text;
   if (flows.loseByChance())
     text += "# Packets got lost that no full queue dropped: paths may be faster than flows were.\n";
@@ -493,7 +493,7 @@ Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, const
 
 std::string linksText(const std::vector<MeasuredLink>& measured, const schedule::Links& before) {
   const int size = before.size();
-  const FarFlows flows(measured, size);
+  const WanFlows flows(measured, size);
   // Lines depend on which links were measured alone: after evenOut() a link might look as if it had been.
   const std::vector<RankLines> lines = linesOf(measured, size, flows);
   std::string text =
@@ -506,7 +506,7 @@ std::string linksText(const std::vector<MeasuredLink>& measured, const schedule:
     nodes[before.nodeOf(rank)].push_back(rank);
   std::vector<MeasuredLink> links = measured;
   const double line = static_cast<int>(nodes.size()) == size ? evenOut(links, size, flows, lines) : 0;
-  const bool own_paths = haveOwnPaths(links);
+  const bool distinct_bottlenecks = haveDistinctBottlenecks(links);
   std::vector<schedule::NodePrice> shared(static_cast<std::size_t>(size)); // By rank, where its links fill a line.
   for (const auto& [node, ranks] : nodes) {
     double up = line;
@@ -516,8 +516,8 @@ std::string linksText(const std::vector<MeasuredLink>& measured, const schedule:
       down = portRate(links, before, node, false);
     } else {
       const RankLines& own = lines[static_cast<std::size_t>(ranks[0])];
-      if (line <= 0) up = portOf(own.up, own_paths);
-      if (line <= 0) down = portOf(own.down, own_paths);
+      if (line <= 0) up = portOf(own.up, distinct_bottlenecks);
+      if (line <= 0) down = portOf(own.down, distinct_bottlenecks);
       schedule::NodePrice& filled = shared[static_cast<std::size_t>(ranks[0])];
       // Where slow flows share a line with others, those not measured alone may be slow as well.
       if (own.up.slow == 0 && isShared(own.up)) filled.up_bytes_per_s = up;

@@ -44,14 +44,14 @@ Result<std::unique_ptr<Channel>> Channel::split(goss_comm_t comm, std::int32_t c
 
 Channel::~Channel() { goss_comm_destroy(comm_); }
 
-Status Channel::startMean(const VectorExchange& parcel, goss_request_t* request) {
+Status Channel::startMean(const VectorExchange& exchange, goss_request_t* request) {
   goss_options options = GOSS_OPTIONS_INIT;
   options.codec = codec_.empty() ? nullptr : codec_.c_str();
-  options.tensor = codec_.empty() ? 0 : parcel.tensor;
+  options.tensor = codec_.empty() ? 0 : exchange.tensor;
   options.algorithm = algorithm_.empty() ? nullptr : algorithm_.c_str();
-  exchanged_bytes_ += parcel.values.size_bytes();
-  return called(goss_all_reduce(comm_, parcel.values.data(), parcel.values.data(), parcel.values.size(), GOSS_FLOAT32,
-                                GOSS_AVG, &options, request));
+  exchanged_bytes_ += exchange.values.size_bytes();
+  return called(goss_all_reduce(comm_, exchange.values.data(), exchange.values.data(), exchange.values.size(),
+                                GOSS_FLOAT32, GOSS_AVG, &options, request));
 }
 
 Status Channel::startGather(const Gathering& gathering, goss_request_t* request) {
@@ -60,15 +60,15 @@ Status Channel::startGather(const Gathering& gathering, goss_request_t* request)
                                 nullptr, request));
 }
 
-Status Channel::neighborSum(const VectorExchange& parcel, const goss_neighborhood& neighborhood) {
+Status Channel::neighborSum(const VectorExchange& exchange, const goss_neighborhood& neighborhood) {
   goss_options options = GOSS_OPTIONS_INIT;
   options.codec = codec_.empty() ? nullptr : codec_.c_str();
-  options.tensor = codec_.empty() ? 0 : parcel.tensor;
+  options.tensor = codec_.empty() ? 0 : exchange.tensor;
   goss_request_t request = nullptr;
   const Status started =
-      called(goss_neighbor_all_reduce(comm_, parcel.values.data(), parcel.values.data(), parcel.values.size(),
+      called(goss_neighbor_all_reduce(comm_, exchange.values.data(), exchange.values.data(), exchange.values.size(),
                                       GOSS_FLOAT32, &neighborhood, &options, &request));
-  exchanged_bytes_ += parcel.values.size_bytes();
+  exchanged_bytes_ += exchange.values.size_bytes();
   return started.isOk() ? wait(&request) : started;
 }
 

@@ -45,7 +45,7 @@ class Channel {
   void setAlgorithm(const std::string& algorithm) { algorithm_ = algorithm; }
 
   /// Collective, not blocking: *request is later given to wait(); the values are lent until then.
-  Status startMean(const VectorExchange& parcel, goss_request_t* request);
+  Status startMean(const VectorExchange& exchange, goss_request_t* request);
   /// Collective, not blocking, as startMean: every rank gets the bytes of all, in rank order.
   struct Gathering {
     std::span<const std::byte> mine; ///< As many bytes on every rank.
@@ -58,7 +58,7 @@ class Channel {
   /// Collective, blocking: the mean without a codec.
   Status mean(std::span<float> values);
   /// Collective, blocking: values = the neighborhood's weighted sum, with the codec.
-  Status neighborSum(const VectorExchange& parcel, const goss_neighborhood& neighborhood);
+  Status neighborSum(const VectorExchange& exchange, const goss_neighborhood& neighborhood);
   /// As neighborSum(), for one number in float64. Not counted as an exchange.
   Status neighborSum(double& value, const goss_neighborhood& neighborhood);
   /// Collective, not blocking, without the codec: *request is later given to wait(); the values are lent until then.

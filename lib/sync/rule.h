@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sync/peers.h"
+#include "sync/gossip_peers.h"
 
 namespace goss::sync {
 
@@ -42,18 +42,18 @@ class Rule {
     bool equal = false;      ///< After each step all ranks have the same parameters.
     std::size_t ranks = 0;   ///< The communicator must have so many; 0: any number.
     std::size_t scalars = 0; ///< Number of values in Model::scalars.
-    /// Number of vectors, the first ones of Model::state, that go to Peers::pairs(), where other ranks change them.
-    /// What lies there is saved with the state.
+    /// Number of vectors, the first ones of Model::state, that go to GossipPeers::pairs(), where other ranks change
+    /// them. What lies there is saved with the state.
     std::size_t shared = 0;
     /// The first so many of Model::scalars lie behind the shared vectors, in float32.
     std::size_t shared_scalars = 0;
     /// Only rank 0's shared vectors count; all ranks change them.
     bool centre = false;
-    /// The rule averages among the ranks of a group that are there, by Peers::groups().
+    /// The rule averages among the ranks of a group that are there, by GossipPeers::groups().
     bool groups = false;
     /// `vectors` and `scalars` hold for each round of the topology's period; those of a round lie behind each other.
     bool per_round = false;
-    /// The rule encodes vectors by Peers::mixEncoded() or meanEncoded(), for which a codec must have one phase.
+    /// The rule encodes vectors by GossipPeers::mixEncoded() or meanEncoded(), for which a codec must have one phase.
     bool encodes = false;
     /// After the ranks have changed, the state begins anew from the parameters: the saved state is not read.
     bool begins_anew = false;
@@ -66,17 +66,17 @@ class Rule {
   /// The ranks have changed: the state is the mean of the old ranks', and the parameters are equal on all.
   virtual void rejoin(const Model&) const {}
   /// Collective, in goss_sync_start behind an import: the ranks may have saved their states in different steps.
-  virtual Status resume(Peers&, const Model&) const { return Status::ok(); }
+  virtual Status resume(GossipPeers&, const Model&) const { return Status::ok(); }
   /// Whether step `step`, counted from 1, calls beforeOptimizer() and afterOptimizer(). A step that calls neither
   /// copies nothing. Equal on all ranks.
   [[nodiscard]] virtual bool actsBefore(std::uint64_t) const { return false; }
   [[nodiscard]] virtual bool actsAfter(std::uint64_t) const { return false; }
   /// Collective: between the backward pass and the optimizer.
-  virtual Status beforeOptimizer(Peers&, const Model&) const { return Status::ok(); }
+  virtual Status beforeOptimizer(GossipPeers&, const Model&) const { return Status::ok(); }
   /// Collective: behind the optimizer.
-  virtual Status afterOptimizer(Peers&, const Model&) const { return Status::ok(); }
+  virtual Status afterOptimizer(GossipPeers&, const Model&) const { return Status::ok(); }
   /// Collective: makes the parameters of all ranks equal.
-  virtual Status finish(Peers& peers, const Model& model) const { return peers.exactMean(model.x); }
+  virtual Status finish(GossipPeers& peers, const Model& model) const { return peers.exactMean(model.x); }
 };
 
 } // namespace goss::sync

@@ -103,7 +103,8 @@ Status Synchronizer::connect(goss_comm_t comm) {
 Status Synchronizer::connectRule() {
   const Rule::Needs needs = composition_.rule->needs();
   const ErrorFeedback& feedback = compression_.feedback;
-  Result<std::unique_ptr<Peers>> peers = Peers::make(*all_, needs.topology, needs.properties, compression_.codec);
+  Result<std::unique_ptr<GossipPeers>> peers =
+      GossipPeers::make(*all_, needs.topology, needs.properties, compression_.codec);
   if (!peers.isOk()) {
     return peers.status();
   }

@@ -98,8 +98,8 @@ class Synchronizer : public SyncCalls {
   bool is_started_ = false;
   bool is_imported_ = false;
   Status failure_;
-  std::optional<WholeModel> whole_; // with a rule
-  std::unique_ptr<Peers> peers_;    // with a rule
+  std::optional<WholeModel> whole_;    // with a rule
+  std::unique_ptr<GossipPeers> peers_; // with a rule
   // Declared last, to be destroyed first: that ends the lending of what is in flight, and of what peers_ shares.
   std::unique_ptr<Channel> all_;
   std::unique_ptr<Channel> island_;      // with islands: the ranks of this rank's island

@@ -18,7 +18,7 @@ namespace goss::sync {
 class WholeModel {
  public:
   /// All outlive it. `loss`: the caller's, at the parameters as they lie in the tensors; may be empty, and change.
-  WholeModel(const Rule& rule, Peers& peers, const std::function<Result<double>()>& loss)
+  WholeModel(const Rule& rule, GossipPeers& peers, const std::function<Result<double>()>& loss)
       : rule_(rule),
         peers_(peers),
         loss_(loss),
@@ -66,7 +66,7 @@ class WholeModel {
   Model model(std::uint64_t step, double lr);
 
   const Rule& rule_;
-  Peers& peers_;
+  GossipPeers& peers_;
   const std::function<Result<double>()>& loss_;
   const std::function<Result<double>()> evaluate_; // of the parameters in x_
   std::vector<std::span<float>> parameters_;

@@ -23,10 +23,10 @@ void Pairing::offeredOnLoop(std::uint32_t serial) {
   resumeOnLoop();
 }
 
-void Pairing::wantedOnLoop(const Want& want) {
-  // A rank wants one average at a time, so it has withdrawn an older want that is still here.
-  std::erase_if(wants_, [&](const Want& older) { return older.rank == want.rank; });
-  wants_.push_back(want);
+void Pairing::requestedOnLoop(const Request& request) {
+  // A rank wants one average at a time, so it has withdrawn an older request that is still here.
+  std::erase_if(requests_, [&](const Request& older) { return older.rank == request.rank; });
+  requests_.push_back(request);
   resumeOnLoop();
 }
 
@@ -36,7 +36,7 @@ void Pairing::endedOnLoop() {
 }
 
 void Pairing::leftOnLoop(int rank) {
-  std::erase_if(wants_, [&](const Want& want) { return want.rank == rank; });
+  std::erase_if(requests_, [&](const Request& request) { return request.rank == rank; });
   if (engaged_ && engaged_->rank == rank) endedOnLoop();
 }
 
@@ -48,13 +48,13 @@ void Pairing::settleOnLoop() {
   host_.settleOnLoop(serial);
 }
 
-/// Makes an offer for the first want that may have one.
+/// Makes an offer for the first request that may have one.
 bool Pairing::engageOnLoop() {
-  const auto found = std::find_if(wants_.begin(), wants_.end(),
-                                  [&](const Want& want) GOSS_ON_LOOP { return !waits_ || want.rank > self_; });
-  if (found == wants_.end()) return false;
+  const auto found = std::find_if(requests_.begin(), requests_.end(),
+                                  [&](const Request& request) GOSS_ON_LOOP { return !waits_ || request.rank > self_; });
+  if (found == requests_.end()) return false;
   engaged_ = *found;
-  wants_.erase(found);
+  requests_.erase(found);
   own_turn_ = true;
   host_.offerOnLoop(*engaged_);
   return true;
@@ -69,7 +69,7 @@ void Pairing::resumeOnLoop() {
     const bool may_begin = !waits_ && !own_.empty();
     if (may_begin && own_turn_) {
       waits_ = true;
-      host_.wantOnLoop(own_.front());
+      host_.requestOnLoop(own_.front());
       continue;
     }
     if (engageOnLoop()) return;

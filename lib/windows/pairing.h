@@ -23,7 +23,7 @@ namespace goss {
 /// Under the engine's lock.
 class Pairing {
  public:
-  struct Want {
+  struct Request {
     int rank = -1;
     std::uint32_t serial = 0;
     WindowRange range;
@@ -33,8 +33,8 @@ class Pairing {
    public:
     virtual ~Host() = default;
     /// Tells the partner of an own average, `serial`, that this rank wants it.
-    virtual void wantOnLoop(std::uint32_t serial) GOSS_ON_LOOP = 0;
-    virtual void offerOnLoop(const Want& want) GOSS_ON_LOOP = 0;
+    virtual void requestOnLoop(std::uint32_t serial) GOSS_ON_LOOP = 0;
+    virtual void offerOnLoop(const Request& request) GOSS_ON_LOOP = 0;
     /// Performs the own average `serial`, whose offer has arrived.
     virtual void settleOnLoop(std::uint32_t serial) GOSS_ON_LOOP = 0;
   };
@@ -51,14 +51,14 @@ class Pairing {
   /// The offer that an average waits for has come. Does nothing for one that waits for none.
   void offeredOnLoop(std::uint32_t serial) GOSS_ON_LOOP;
   /// Another rank wants to average with this one.
-  void wantedOnLoop(const Want& want) GOSS_ON_LOOP;
+  void requestedOnLoop(const Request& request) GOSS_ON_LOOP;
   /// The difference of the rank that this one is engaged with has come.
   void endedOnLoop() GOSS_ON_LOOP;
-  /// The rank has left: its wants are void, and so is an offer that it has. Own averages with it are the caller's to
+  /// The rank has left: its requests are void, and so is an offer that it has. Own averages with it are the caller's to
   /// withdraw.
   void leftOnLoop(int rank) GOSS_ON_LOOP;
-  /// The want that this rank has made its last offer for, until the difference comes.
-  [[nodiscard]] const std::optional<Want>& engaged() const GOSS_ON_LOOP { return engaged_; }
+  /// The request that this rank has made its last offer for, until the difference comes.
+  [[nodiscard]] const std::optional<Request>& engaged() const GOSS_ON_LOOP { return engaged_; }
 
  private:
   void settleOnLoop() GOSS_ON_LOOP;
@@ -67,11 +67,11 @@ class Pairing {
   const int self_;
   Host& host_;
   std::deque<std::uint32_t> own_ GOSS_GUARDED; ///< In the order of calls; the first may be under way.
-  std::deque<Want> wants_ GOSS_GUARDED;        ///< In the order in which they came.
+  std::deque<Request> requests_ GOSS_GUARDED;  ///< In the order in which they came.
   bool waits_ GOSS_GUARDED = false;            ///< The first of own_ waits for an offer, or has it.
   bool offered_ GOSS_GUARDED = false;          ///< The first of own_ has its offer.
-  bool own_turn_ GOSS_GUARDED = true;          ///< An own average goes before wants of others: they take turns.
-  std::optional<Want> engaged_ GOSS_GUARDED;
+  bool own_turn_ GOSS_GUARDED = true;          ///< An own average goes before requests of others: they take turns.
+  std::optional<Request> engaged_ GOSS_GUARDED;
 };
 
 } // namespace goss

@@ -221,7 +221,7 @@ bool Window::expects(int rank, const WindowMessage& message, std::size_t bytes) 
              kernels::supported(memory_.dtype(), message.op);
     case Type::get:
       return memory_.holds(range) && bytes == 0;
-    case Type::want:
+    case Type::request:
       return memory_.holds(range) && bytes == 0 && kernels::supported(memory_.dtype(), GOSS_PREMUL_SUM);
     case Type::flush:
     case Type::lock:
@@ -266,8 +266,8 @@ void Window::serve(int rank, const WindowMessage& message, std::size_t bytes) {
       return;
     case Type::unlock:
       return releaseOnLoop();
-    case Type::want:
-      return pairing_.wantedOnLoop({rank, message.serial, {message.offset, message.count}});
+    case Type::request:
+      return pairing_.requestedOnLoop({rank, message.serial, {message.offset, message.count}});
     case Type::difference:
       if (bytes > 0) memory_.countChange(rank);
       return pairing_.endedOnLoop();
@@ -337,13 +337,13 @@ void Window::sendElements(int rank, const WindowMessage& message) {
 
 // ---- Pair averages -------------------------------------------------------------------------------------------------
 
-void Window::wantOnLoop(std::uint32_t serial) {
+void Window::requestOnLoop(std::uint32_t serial) {
   const WindowOperation& own = *askers_.at(serial);
-  channel_.sendOnLoop(own.call().target, question(own, Type::want));
+  channel_.sendOnLoop(own.call().target, question(own, Type::request));
 }
 
-void Window::offerOnLoop(const Pairing::Want& want) {
-  sendElements(want.rank, {Type::offer, GOSS_SUM, want.serial, want.range.offset, want.range.count, 0});
+void Window::offerOnLoop(const Pairing::Request& request) {
+  sendElements(request.rank, {Type::offer, GOSS_SUM, request.serial, request.range.offset, request.range.count, 0});
 }
 
 void Window::declineOnLoop(int rank, std::uint32_t serial) {

@@ -71,8 +71,8 @@ class Window final : public WindowService, private WindowHandler, private Pairin
   void serve(int rank, const WindowMessage& message, std::size_t bytes) GOSS_ON_LOOP override;
   void left(int rank) GOSS_ON_LOOP override;
   void forgetRankOnLoop(int rank, const Status& why) GOSS_ON_LOOP;
-  void wantOnLoop(std::uint32_t serial) GOSS_ON_LOOP override;
-  void offerOnLoop(const Pairing::Want& want) GOSS_ON_LOOP override;
+  void requestOnLoop(std::uint32_t serial) GOSS_ON_LOOP override;
+  void offerOnLoop(const Pairing::Request& request) GOSS_ON_LOOP override;
   void settleOnLoop(std::uint32_t serial) GOSS_ON_LOOP override;
 
   void beginHereOnLoop(WindowOperation& operation) GOSS_ON_LOOP;

@@ -21,7 +21,7 @@ struct WindowMessage {
     data = 7,        ///< The elements that `get` asked for.
     flushed = 8,     ///< Answer to `flush`.
     granted = 9,     ///< Answer to `lock`.
-    want = 10,       ///< The sender wants to average with the target, which answers with `offer` when it may.
+    request = 10,    ///< The sender wants to average with the target, which answers with `offer` when it may.
     offer = 11,      ///< The elements of the rank that answers; it changes them by no other average until `difference`.
     difference = 12, ///< What the target adds to its elements; no bytes: the average does not take place.
     leave = 13       ///< The sender destroys its communicator: it serves no more.

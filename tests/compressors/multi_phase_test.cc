@@ -14,16 +14,16 @@ struct RankState {
 };
 
 /// Gives every rank what an all-reduce would.
-void answer(const std::vector<Phase>& wants) {
+void answer(const std::vector<CodecPhase>& wants) {
   if (wants.front().want == PhaseWant::add) {
     const Bytes first(wants.front().payload.begin(), wants.front().payload.end());
     Bytes sum = first;
     for (std::size_t rank = 1; rank < wants.size(); ++rank) {
-      const Phase& phase = wants[rank];
+      const CodecPhase& phase = wants[rank];
       ASSERT_EQ(phase.codec->spec(), wants.front().codec->spec());
       ASSERT_TRUE(wants.front().codec->addPayload(phase.payload, phase.count, sum).isOk());
     }
-    for (const Phase& phase : wants) {
+    for (const CodecPhase& phase : wants) {
       std::copy(sum.begin(), sum.end(), phase.payload.begin());
     }
     return;
@@ -35,7 +35,7 @@ void answer(const std::vector<Phase>& wants) {
       const bool larger = other > result || std::isnan(other);
       result = wants.front().want == PhaseWant::sum ? result + other : larger ? other : result;
     }
-    for (const Phase& phase : wants) {
+    for (const CodecPhase& phase : wants) {
       phase.values[i] = result;
     }
   }
@@ -58,7 +58,7 @@ void runOperation(const Codec& codec, std::vector<RankState>& ranks, std::size_t
     runs.push_back(started.take());
   }
   for (int phases = 0; phases < 10; ++phases) {
-    std::vector<Phase> wants;
+    std::vector<CodecPhase> wants;
     for (const auto& run : runs) {
       auto phase = run->next();
       ASSERT_TRUE(phase.isOk());
@@ -198,7 +198,7 @@ TEST(PowerSgdRun, GivesOthersATurnWhileItComputes) {
       ASSERT_TRUE(run.isOk()) << run.status().text();
       int turns = 0;
       for (bool done = false; !done;) {
-        const Phase phase = run.value()->next().take();
+        const CodecPhase phase = run.value()->next().take();
         done = phase.want == PhaseWant::done;
         turns += !done && phase.values.empty() ? 1 : 0;
       }

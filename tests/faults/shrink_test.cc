@@ -80,7 +80,7 @@ class Shrink : public ::testing::TestWithParam<std::string> {
 };
 
 /// Tests that need a transport which makes links at their first use, as only TCP does.
-class ShrinkOnUse : public Shrink {};
+class ShrinkOnDemand : public Shrink {};
 
 TEST_P(Shrink, ThreeOfFourGoOnAfterOneWasKilled) {
   for (const int victim : {0, 2}) {
@@ -138,8 +138,8 @@ TEST_P(Shrink, SixOfFourteenDieAtOnceAndThenOneStops) {
   expectDone(survivors);
 }
 
-/// Among so many, rank 0 speaks for all (docs/shrink.md): it dies when it is to speak, or is stopped.
-TEST_P(Shrink, ManyGoOnWithoutTheOneThatSpeaks) {
+/// Among so many, rank 0 is the coordinator (docs/shrink.md): it dies when it is to coordinate, or is stopped.
+TEST_P(Shrink, ManyGoOnWithoutTheCoordinator) {
   constexpr int kMany = 12;
   for (const bool dies : {true, false}) {
     start(1U << 10, 1, {dies ? Manner{"suicide"} : Manner{}, {}}, {"GOSS_SILENCE_MS=1000"}, kMany);
@@ -153,8 +153,8 @@ TEST_P(Shrink, ManyGoOnWithoutTheOneThatSpeaks) {
   }
 }
 
-/// Each of the lowest ranks would speak for all if those below it were silent.
-TEST_P(ShrinkOnUse, StoppedRanksAreFoundAtTheSameTime) {
+/// Each of the lowest ranks would coordinate for all if those below it were silent.
+TEST_P(ShrinkOnDemand, StoppedRanksAreFoundAtTheSameTime) {
   constexpr int kMany = 14;
   start(1U << 10, 1, {{}}, {"GOSS_SILENCE_MS=3000"}, kMany);
   if (HasFatalFailure()) return;
@@ -232,8 +232,8 @@ TEST_P(Shrink, AmongManyTooTheRankThatDoesNotComeIsNamed) {
   }
 }
 
-/// The others have heard from rank 0, which speaks for all, that it waits for rank 7, before rank 0 stops.
-TEST_P(Shrink, TheRankThatSpeaksIsBlamedWhenItHasStopped) {
+/// The others have heard from rank 0, the coordinator, that it waits for rank 7, before rank 0 stops.
+TEST_P(Shrink, TheCoordinatorIsBlamedWhenItHasStopped) {
   constexpr int kMany = 10;
   std::vector<Manner> manners(kMany);
   manners[7] = {"absent"};
@@ -304,7 +304,7 @@ TEST_P(Shrink, ARankThatRunsOnThisHostIsSlowAndNotSilent) {
 
 INSTANTIATE_TEST_SUITE_P(Transports, Shrink, ::testing::Values("shm", "tcp"),
                          [](const auto& test) { return test.param; });
-INSTANTIATE_TEST_SUITE_P(Transports, ShrinkOnUse, ::testing::Values("tcp"),
+INSTANTIATE_TEST_SUITE_P(Transports, ShrinkOnDemand, ::testing::Values("tcp"),
                          [](const auto& test) { return test.param; });
 
 } // namespace

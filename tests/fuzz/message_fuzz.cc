@@ -75,11 +75,11 @@ void tryView(std::string_view bytes, int ranks) {
   const std::vector<bool> none_ended(agreed.size(), false);
   require(!hasQuorum(agreed, none_ended) || !hasQuorum(others, none_ended));
   if (ranks < 2) return;
-  for (const auto manner : {Agreement::Manner::all, Agreement::Manner::speaker}) {
+  for (const auto manner : {Agreement::Manner::all, Agreement::Manner::coordinator}) {
     Agreement agreement(
         0, ranks, [](std::uint32_t least) { return least; }, manner);
-    agreement.hear(1, view);
-    agreement.hearDecision(ranks - 1, {view, agreed, false});
+    agreement.receiveView(1, view);
+    agreement.receiveDecision(ranks - 1, {view, agreed, false});
     for (const int rank : agreement.awaited())
       require(rank > 0 && rank < ranks);
     for (const int rank : agreement.audience())

@@ -19,7 +19,7 @@ constexpr double kMinNorm = 1e-7;
 constexpr double kAdamwRms = 0.2;
 
 /// Elements of the largest hidden matrix, or of its smaller side's square.
-std::size_t mostElems(const ParameterTable& table, bool is_square) {
+std::size_t maxElems(const ParameterTable& table, bool is_square) {
   std::size_t most = 0;
   for (const Parameter& p : table.parameters()) {
     if (!p.isHidden()) continue;
@@ -35,10 +35,10 @@ Muon::Muon(double momentum, double weight_decay, const ParameterTable& table, Op
     : momentum_(momentum),
       weight_decay_(weight_decay),
       ops_(ops),
-      direction_(ops, mostElems(table, false)),
-      other_(ops, mostElems(table, false)),
-      gram_(ops, mostElems(table, true)),
-      polynomial_(ops, mostElems(table, true)) {}
+      direction_(ops, maxElems(table, false)),
+      other_(ops, maxElems(table, false)),
+      gram_(ops, maxElems(table, true)),
+      polynomial_(ops, maxElems(table, true)) {}
 
 void Muon::update(const std::vector<std::size_t>& shape, double lr, double grad_scale, const Tensors& t) {
   const std::size_t rows = shape[0], columns = shape[1], count = rows * columns;

@@ -98,7 +98,7 @@ CheckpointStart CheckpointLoader::load(const CheckpointSetting& setting) {
   const bool searches = group_.rank() == 0 && store_ != nullptr && options_.resume;
   if (searches) names_ = store_->candidates(damaged_);
   for (;;) {
-    Candidate candidate;
+    FoundCheckpoint candidate;
     if (searches) candidate = next();
     group_.broadcast(&candidate.kind, sizeof candidate.kind);
     if (candidate.kind == Kind::own) {
@@ -113,7 +113,7 @@ CheckpointStart CheckpointLoader::load(const CheckpointSetting& setting) {
 }
 
 /// The newest checkpoint that was not tried and of which rank 0 finds nothing missing or damaged.
-CheckpointLoader::Candidate CheckpointLoader::next() {
+CheckpointLoader::FoundCheckpoint CheckpointLoader::next() {
   while (!names_.empty()) {
     const std::string name = names_.front();
     names_.erase(names_.begin());
@@ -130,8 +130,8 @@ CheckpointLoader::Candidate CheckpointLoader::next() {
   return {};
 }
 
-CheckpointLoader::Candidate CheckpointLoader::read(const std::string& name) const {
-  Candidate candidate;
+CheckpointLoader::FoundCheckpoint CheckpointLoader::read(const std::string& name) const {
+  FoundCheckpoint candidate;
   candidate.name = name;
   candidate.kind = Kind::whole;
   const std::string folder = store_->folder(name);
@@ -210,7 +210,7 @@ CheckpointLoader::OwnPart CheckpointLoader::readOwn(const std::string& name, con
 }
 
 /// Collective: nothing when a rank cannot read its state. Rank 0 has then added the reason to damaged_.
-std::optional<CheckpointStart> CheckpointLoader::startOwn(const Candidate& candidate) {
+std::optional<CheckpointStart> CheckpointLoader::startOwn(const FoundCheckpoint& candidate) {
   const std::string name = broadcastText(group_, candidate.name);
   const CheckpointIndex index = parseIndex(broadcastText(group_, candidate.index), name);
   const bool has_equal_samples = haveEqualSamples(index.settings, setting_.settings);

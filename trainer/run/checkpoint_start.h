@@ -47,7 +47,7 @@ class CheckpointLoader {
  private:
   enum class Kind : std::uint64_t { none, whole, own };
   /// On rank 0: a checkpoint to try. Every rank reads its part of one of Kind::own; rank 0 has read one of Kind::whole.
-  struct Candidate {
+  struct FoundCheckpoint {
     Kind kind = Kind::none;
     std::string name;
     TrainingState state; // of Kind::whole
@@ -60,10 +60,10 @@ class CheckpointLoader {
     std::string error;                       // why the checkpoint cannot be used, or empty
   };
   [[nodiscard]] TrainingState newState() const;
-  Candidate next();
-  Candidate read(const std::string& name) const;
+  FoundCheckpoint next();
+  FoundCheckpoint read(const std::string& name) const;
   OwnPart readOwn(const std::string& name, const CheckpointIndex& index, bool with_activations);
-  std::optional<CheckpointStart> startOwn(const Candidate& candidate);
+  std::optional<CheckpointStart> startOwn(const FoundCheckpoint& candidate);
   std::string firstError(std::string error);
   void sendMissing(const CheckpointIndex& index, std::size_t piece, OwnPart& part);
   CheckpointStart startWhole(TrainingState state);

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "transports/common/matcher.h"
-#include "transports/common/parted_recvs.h"
+#include "transports/common/multipart_recvs.h"
 #include "transports/mpi/frame.h"
 #include "transports/mpi/frame_buffers.h"
 #include "transports/mpi/outbox.h"
@@ -21,7 +21,7 @@ namespace goss::transports::mpi {
 class Inbox {
  public:
   /// The arguments outlive this object.
-  Inbox(Matcher& matcher, PartedRecvs& recvs, Outbox& outbox) : matcher_(matcher), recvs_(recvs), outbox_(outbox) {}
+  Inbox(Matcher& matcher, MultipartRecvs& recvs, Outbox& outbox) : matcher_(matcher), recvs_(recvs), outbox_(outbox) {}
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
@@ -60,7 +60,7 @@ class Inbox {
   }
 
   Matcher& matcher_;
-  PartedRecvs& recvs_;
+  MultipartRecvs& recvs_;
   Outbox& outbox_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::array<std::byte, 16> job_{};

@@ -11,7 +11,7 @@
 #include "gossamer/transport.h"
 #include "platform/fd.h"
 #include "transports/common/matcher.h"
-#include "transports/common/parted_recvs.h"
+#include "transports/common/multipart_recvs.h"
 #include "transports/mpi/inbox.h"
 #include "transports/mpi/outbox.h"
 
@@ -73,7 +73,7 @@ class Link {
 
  private:
   Matcher matcher_;
-  PartedRecvs recvs_;
+  MultipartRecvs recvs_;
   Outbox outbox_;
   Inbox inbox_;
   platform::UniqueFd death_fd_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "transports/common/parted_recvs.h"
+#include "transports/common/multipart_recvs.h"
 #include "transports/mpi/session.h"
 
 namespace goss::transports::mpi {
@@ -71,7 +71,7 @@ void Outbox::writeWhole(const SendOperation& operation) {
   send(header, &cursor, operation.bytes);
 }
 
-std::size_t Outbox::writePart(const SendOperation& operation, PartedSend& part, bool first) {
+std::size_t Outbox::writePart(const SendOperation& operation, MultipartSend& part, bool first) {
   const std::size_t bytes = std::min<std::size_t>(part.allowed_bytes, kMaxPayloadBytes);
   FrameHeader header;
   header.kind = first ? FrameHeader::Kind::first : FrameHeader::Kind::more;

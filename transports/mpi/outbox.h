@@ -11,7 +11,7 @@
 
 #include "gossamer/message.h"
 #include "transports/common/credit.h"
-#include "transports/common/parted_outbox.h"
+#include "transports/common/multipart_outbox.h"
 #include "transports/mpi/frame.h"
 #include "transports/mpi/frame_buffers.h"
 
@@ -26,7 +26,7 @@ inline constexpr std::size_t kWindowBytes = 4u << 20;
 ///
 /// One thread. These functions do not call MPI: post() without `now`, cancel(), tell(), onAnswer(), onReturned(),
 /// fail() and the const ones. Only run() and fail() call operations back.
-class Outbox final : public PartedOutbox {
+class Outbox final : public MultipartOutbox {
  public:
   /// `movements` counts frames that were sent or received. `owed` is the credit that this rank has to return to the
   /// peer; the headers of messages carry it. Both outlive this object.
@@ -37,7 +37,7 @@ class Outbox final : public PartedOutbox {
   /// Returns whether a frame was sent or received, or an operation completed.
   bool run() {
     const bool any = reap();
-    return PartedOutbox::run() || any;
+    return MultipartOutbox::run() || any;
   }
   /// The error of the MPI call that failed to send; ok: none failed.
   [[nodiscard]] const Status& trouble() const { return trouble_; }
@@ -60,7 +60,7 @@ class Outbox final : public PartedOutbox {
   }
   void write(const ControlFrame& frame) override;
   void writeWhole(const SendOperation& operation) override;
-  std::size_t writePart(const SendOperation& operation, PartedSend& send, bool first) override;
+  std::size_t writePart(const SendOperation& operation, MultipartSend& send, bool first) override;
   /// Copies a frame into a free buffer, which there must be, and sends it.
   void send(const FrameHeader& header, PieceCursor* payload, std::size_t bytes);
   void start(MPI_Request& request, std::span<const std::byte> frame);

@@ -33,7 +33,7 @@ inline constexpr std::size_t kMaxDirectPieces = 64;
 ///
 /// So the receiver never writes a reply into memory whose message was cancelled: the sender either finds the slot
 /// taken, and then the receiver begins no further window, or waits until the current window is over. If that takes too
-/// long, the sender replaces its pages (Lending::replacePages), and the link ends.
+/// long, the sender replaces its pages (LentRegions::replacePages), and the link ends.
 enum class DirectState : std::uint32_t {
   free = 0,
   offered = 1,

@@ -49,7 +49,7 @@ class DirectReceiver {
 
  private:
   struct Piece {
-    Borrowing::Pages pages; ///< Null: the piece is an address.
+    BorrowedRegions::Pages pages; ///< Null: the piece is an address.
     std::uint64_t at = 0;
     std::uint64_t bytes = 0;
   };
@@ -75,7 +75,7 @@ class DirectReceiver {
   Matcher& matcher_;
   SideControl* their_side_ = nullptr;
   int process_ = -1;
-  Borrowing borrowed_;
+  BorrowedRegions borrowed_;
   std::array<std::unique_ptr<Fetch>, kDirectSlots> fetches_; ///< By slot; made when first needed.
   std::vector<std::uint8_t> order_;                          ///< Busy slots in order of arrival.
 };

@@ -76,7 +76,7 @@ bool DirectSender::describe(const SendOperation& operation) {
   bool lent = lends_ && !lending_.empty();
   for (const iovec& piece : operation.pieces) {
     if (piece.iov_len == 0) continue;
-    const Lending::Region* region = lent ? lending_.holding(piece.iov_base, piece.iov_len) : nullptr;
+    const LentRegions::Region* region = lent ? lending_.holding(piece.iov_base, piece.iov_len) : nullptr;
     if (!region || !lend(*region)) {
       lent = false;
       break;
@@ -103,7 +103,7 @@ bool DirectSender::describe(const SendOperation& operation) {
 
 void DirectSender::describeReply(const SendOperation& operation) {
   if (operation.reply.buffer == nullptr) return;
-  const Lending::Region* region = lending_.holding(operation.reply.buffer, operation.bytes);
+  const LentRegions::Region* region = lending_.holding(operation.reply.buffer, operation.bytes);
   if (!region || !lend(*region)) return;
   message_.reply_tag = operation.reply.tag;
   message_.reply = {region->id, static_cast<std::uint64_t>(operation.reply.buffer - region->memory.data),
@@ -111,7 +111,7 @@ void DirectSender::describeReply(const SendOperation& operation) {
 }
 
 // The packet is in the peer's socket before any record that needs it is in the ring.
-bool DirectSender::lend(const Lending::Region& region) {
+bool DirectSender::lend(const LentRegions::Region& region) {
   if (std::find(lent_.begin(), lent_.end(), region.id) != lent_.end()) return true;
   if (!sendRegion(socket_, region.id, region.memory.bytes, region.memory.fd)) return false;
   lent_.push_back(region.id);

@@ -20,7 +20,7 @@ class DirectSender {
  public:
   /// Messages of fewer bytes than `least_bytes` are never described. `lends`: messages in lent memory are. `lending`,
   /// and `matcher`, which counts replies, outlive this object.
-  DirectSender(Lending& lending, Matcher& matcher, std::size_t least_bytes, bool lends)
+  DirectSender(LentRegions& lending, Matcher& matcher, std::size_t least_bytes, bool lends)
       : lending_(lending), matcher_(matcher), least_bytes_(least_bytes), lends_(lends) {}
 
   void attach(const Segment& segment, int socket);
@@ -68,14 +68,14 @@ class DirectSender {
 
   bool describe(const SendOperation& operation);
   void describeReply(const SendOperation& operation);
-  bool lend(const Lending::Region& region);
+  bool lend(const LentRegions::Region& region);
   Cancel takeBack(std::size_t slot);
   void letGo(Entry& entry);
   void retire(std::size_t slot);
   [[nodiscard]] std::size_t freeSlot() const;
   [[nodiscard]] std::atomic<DirectState>& state(std::size_t slot) const { return side_->direct[slot].state; }
 
-  Lending& lending_;
+  LentRegions& lending_;
   Matcher& matcher_;
   const std::size_t least_bytes_;
   const bool lends_;

@@ -2,7 +2,7 @@
 
 namespace goss::transports::shm {
 
-PartedOutbox::Elsewhere Outbox::sendElsewhere(SendOperation& operation) {
+MultipartOutbox::Elsewhere Outbox::sendElsewhere(SendOperation& operation) {
   switch (direct_.offer(operation, writer_)) {
     case DirectSender::Offer::full:
       return Elsewhere::full;
@@ -35,7 +35,7 @@ void Outbox::writeWhole(const SendOperation& operation) {
   writer_.writeShort({operation.tag, operation.bytes, operation.envelope}, PieceCursor(operation.pieces));
 }
 
-std::size_t Outbox::writePart(const SendOperation& operation, PartedSend& send, bool first) {
+std::size_t Outbox::writePart(const SendOperation& operation, MultipartSend& send, bool first) {
   const RecordKind kind = first ? RecordKind::first : RecordKind::more;
   return writer_.writePiece(kind, {first ? operation.tag : send.number, operation.bytes, operation.envelope}, send.rest,
                             send.allowed_bytes);

@@ -3,7 +3,7 @@
 #define GOSS_TRANSPORTS_SHM_OUTBOX_H_
 
 #include "gossamer/message.h"
-#include "transports/common/parted_outbox.h"
+#include "transports/common/multipart_outbox.h"
 #include "transports/shm/direct_sender.h"
 #include "transports/shm/ring.h"
 #include "transports/shm/segment.h"
@@ -14,7 +14,7 @@ namespace goss::transports::shm {
 /// does not say that it is oversubscribed. Of a long message it sends a description, if the peer can read the sender's
 /// memory and a slot for descriptions is free; else it sends the message in parts. Messages that do not fit the ring
 /// wait here. One thread; only run() and fail() call operations back.
-class Outbox final : public PartedOutbox {
+class Outbox final : public MultipartOutbox {
  public:
   /// `writer` and `direct` outlive this object.
   Outbox(RingWriter& writer, DirectSender& direct) : writer_(writer), direct_(direct) {}
@@ -36,7 +36,7 @@ class Outbox final : public PartedOutbox {
   bool goesWhole(const SendOperation& operation) override;
   void write(const ControlFrame& frame) override;
   void writeWhole(const SendOperation& operation) override;
-  std::size_t writePart(const SendOperation& operation, PartedSend& send, bool first) override;
+  std::size_t writePart(const SendOperation& operation, MultipartSend& send, bool first) override;
 
   RingWriter& writer_;
   DirectSender& direct_;

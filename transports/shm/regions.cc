@@ -11,20 +11,20 @@ constexpr std::size_t kMaxBorrowed = 4096;
 
 } // namespace
 
-void Lending::add(const MemoryRegion& memory) { regions_.push_back({memory, next_id_++, 0}); }
+void LentRegions::add(const MemoryRegion& memory) { regions_.push_back({memory, next_id_++, 0}); }
 
-Lending::Region* Lending::find(const std::byte* data) {
+LentRegions::Region* LentRegions::find(const std::byte* data) {
   const auto at =
       std::find_if(regions_.begin(), regions_.end(), [&](const Region& region) { return region.memory.data == data; });
   return at == regions_.end() ? nullptr : &*at;
 }
 
-void Lending::remove(const Region& region) {
+void LentRegions::remove(const Region& region) {
   const std::uint64_t id = region.id;
   std::erase_if(regions_, [&](const Region& other) { return other.id == id; });
 }
 
-Lending::Region* Lending::holding(const void* data, std::size_t bytes) {
+LentRegions::Region* LentRegions::holding(const void* data, std::size_t bytes) {
   const auto* first = static_cast<const std::byte*>(data);
   for (Region& region : regions_) {
     const std::byte* begin = region.memory.data;
@@ -35,26 +35,26 @@ Lending::Region* Lending::holding(const void* data, std::size_t bytes) {
   return nullptr;
 }
 
-void Lending::use(std::uint64_t id) {
+void LentRegions::use(std::uint64_t id) {
   for (Region& region : regions_) {
     if (region.id == id) ++region.uses;
   }
 }
 
-void Lending::release(std::uint64_t id) {
+void LentRegions::release(std::uint64_t id) {
   for (Region& region : regions_) {
     if (region.id == id) --region.uses;
   }
 }
 
-bool Lending::replacePages(std::span<std::byte> buffer) {
+bool LentRegions::replacePages(std::span<std::byte> buffer) {
   if (!platform::replacePages(buffer)) return false;
   if (Region* region = holding(buffer.data(), buffer.size()))
     region->is_replaced = true; // Otherwise they were replaced before.
   return true;
 }
 
-bool Borrowing::add(std::uint64_t id, std::uint64_t bytes, platform::UniqueFd fd) {
+bool BorrowedRegions::add(std::uint64_t id, std::uint64_t bytes, platform::UniqueFd fd) {
   if (pages_.size() >= kMaxBorrowed || pages_.contains(id)) return false;
   Result<platform::SharedPages> attached = platform::SharedPages::attach(std::move(fd), bytes);
   if (!attached.isOk()) return false;
@@ -62,7 +62,7 @@ bool Borrowing::add(std::uint64_t id, std::uint64_t bytes, platform::UniqueFd fd
   return true;
 }
 
-Borrowing::Pages Borrowing::find(std::uint64_t id) const {
+BorrowedRegions::Pages BorrowedRegions::find(std::uint64_t id) const {
   const auto at = pages_.find(id);
   return at == pages_.end() ? nullptr : at->second;
 }

@@ -15,7 +15,7 @@
 namespace goss::transports::shm {
 
 /// The memory that this process lends. All links of a transport share it; one thread.
-class Lending {
+class LentRegions {
  public:
   struct Region {
     MemoryRegion memory;
@@ -45,7 +45,7 @@ class Lending {
 
 /// The memory that one peer has lent to this process, mapped for reading and for replies. A message that is being read
 /// keeps its memory mapped.
-class Borrowing {
+class BorrowedRegions {
  public:
   using Pages = std::shared_ptr<const platform::SharedPages>;
 

@@ -11,7 +11,7 @@
 #include "platform/host.h"
 #include "transports/common/errors.h"
 #include "transports/shm/board_memory.h"
-#include "transports/shm/peer.h"
+#include "transports/shm/link.h"
 
 namespace goss::transports {
 
@@ -51,8 +51,8 @@ Result<std::string> randomName() {
   return "gossamer-" + base::toHex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-shm::PeerOptions optionsOf(const Config& config, bool fences) {
-  shm::PeerOptions options;
+shm::LinkOptions optionsOf(const Config& config, bool fences) {
+  shm::LinkOptions options;
   options.fences = fences;
   options.unexpected_bytes = config.unexpected_bytes;
   options.direct_bytes = config.shm_direct_bytes;
@@ -66,18 +66,18 @@ shm::PeerOptions optionsOf(const Config& config, bool fences) {
 } // namespace
 
 struct ShmTransport::PeerEntry {
-  PeerEntry(int rank, const shm::PeerOptions& options, shm::Lending& lending, Deferred& deferred)
-      : peer(rank, options, lending, deferred) {}
+  PeerEntry(int rank, const shm::LinkOptions& options, shm::LentRegions& lending, Deferred& deferred)
+      : link(rank, options, lending, deferred) {}
 
-  shm::Peer peer;
+  shm::Link link;
   platform::UniqueFd process; ///< Readable when the peer's process has ended.
   std::string name;           ///< The name at which the peer listens; set by connect().
   bool asked = false;         ///< connect() was called.
   bool lost = false;
   Status error; ///< Why the link failed.
 
-  [[nodiscard]] bool ready() const { return asked && !lost && peer.isReady(); }
-  [[nodiscard]] bool open() const { return ready() && !peer.end().isLeaving() && !peer.end().isOver(); }
+  [[nodiscard]] bool ready() const { return asked && !lost && link.isReady(); }
+  [[nodiscard]] bool open() const { return ready() && !link.end().isLeaving() && !link.end().isOver(); }
 };
 
 /// The boards of lost peers stay mapped, because this rank may still read their last bytes.
@@ -95,7 +95,7 @@ class ShmTransport::SharedBoard final : public Board {
   }
   void wake(std::span<const int> peers) override {
     for (const int peer : peers)
-      transport_.entry(peer).peer.doorbell().wakeFor(shm::kWakeForData);
+      transport_.entry(peer).link.doorbell().wakeFor(shm::kWakeForData);
   }
 
   [[nodiscard]] int fd() const { return own_.fd(); }
@@ -128,7 +128,7 @@ void ShmTransport::makeEntries() {
 ShmTransport::~ShmTransport() {
   if (platform::processId() != process_) return;
   for (auto& at : entries_)
-    at->peer.leave();
+    at->link.leave();
 }
 
 Result<std::string> ShmTransport::open() {
@@ -196,13 +196,13 @@ bool ShmTransport::retryDials() {
   bool any = false;
   for (int rank = 0; rank < context_.self; ++rank) {
     PeerEntry& to = entry(rank);
-    if (!to.asked || to.lost || to.peer.attached()) continue;
+    if (!to.asked || to.lost || to.link.attached()) continue;
     Status status = dial(rank);
     if (!status.isOk()) {
-      to.peer.breakOff(status);
+      to.link.breakOff(status);
       losePeer(rank);
     }
-    any |= to.lost || to.peer.attached();
+    any |= to.lost || to.link.attached();
   }
   return any;
 }
@@ -211,8 +211,8 @@ Status ShmTransport::attach(int rank, shm::Segment segment, platform::UniqueFd s
   PeerEntry& to = entry(rank);
   to.process = shm::watchProcess(socket.get());
   int fd = socket.get();
-  to.peer.attach(std::move(segment), std::move(socket));
-  loans_.attach(rank, to.peer.segment().mySide(), to.peer.segment().theirSide());
+  to.link.attach(std::move(segment), std::move(socket));
+  loans_.attach(rank, to.link.segment().mySide(), to.link.segment().theirSide());
   Status added = poller_->add(fd, true, false, kSocketTokens + static_cast<std::uint64_t>(rank));
   if (!added.isOk() || !to.process.valid()) return added;
   return poller_->add(to.process.get(), true, false, kProcessTokens + static_cast<std::uint64_t>(rank));
@@ -231,13 +231,13 @@ Status ShmTransport::linkError(int rank) const {
 
 bool ShmTransport::send(SendOperation& operation) {
   PeerEntry& to = entry(operation.peer);
-  if (to.open()) return to.peer.send(operation);
+  if (to.open()) return to.link.send(operation);
   operation.hook = {};
   if (to.lost) {
     deferred_.add(operation, to.error);
-  } else if (to.peer.end().isOver()) {
-    deferred_.add(operation, to.peer.end().reason());
-  } else if (to.peer.end().isLeaving()) {
+  } else if (to.link.end().isOver()) {
+    deferred_.add(operation, to.link.end().reason());
+  } else if (to.link.end().isLeaving()) {
     deferred_.add(operation, peerDepartedError(operation.peer));
   } else {
     deferred_.add(operation, notConnectedError(operation.peer, name()));
@@ -247,17 +247,17 @@ bool ShmTransport::send(SendOperation& operation) {
 
 void ShmTransport::recv(RecvOperation& operation) {
   PeerEntry& from = entry(operation.peer);
-  if (from.lost && !from.peer.matcher().hasFailed()) {
+  if (from.lost && !from.link.matcher().hasFailed()) {
     operation.hook = {};
     deferred_.add(operation, from.error); // connect() itself had failed.
   } else {
-    from.peer.matcher().post(operation);
+    from.link.matcher().post(operation);
   }
 }
 
 TryResult ShmTransport::trySend(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
   PeerEntry& to = entry(peer);
-  return to.open() && to.peer.trySend(tag, envelope, bytes) ? TryResult::done : TryResult::refused;
+  return to.open() && to.link.trySend(tag, envelope, bytes) ? TryResult::done : TryResult::refused;
 }
 
 // Counts as a call of progress(): a rank that only calls tryRecv() must poll the sockets now and then, too.
@@ -265,29 +265,29 @@ TryResult ShmTransport::tryRecv(int peer, Tag tag, const Envelope& envelope, std
                                 std::size_t& bytes) {
   PeerEntry& from = entry(peer);
   if (!from.open() || ++calls_ >= kCallsPerSocketPoll) return TryResult::refused;
-  return from.peer.tryRecv(tag, envelope, room, bytes);
+  return from.link.tryRecv(tag, envelope, room, bytes);
 }
 
 void ShmTransport::cancel(SendOperation& operation) {
   deferred_.cancel(operation);
-  entry(operation.peer).peer.cancel(operation);
+  entry(operation.peer).link.cancel(operation);
 }
 
 void ShmTransport::cancel(RecvOperation& operation) {
   deferred_.cancel(operation);
-  entry(operation.peer).peer.matcher().cancel(operation);
+  entry(operation.peer).link.matcher().cancel(operation);
 }
 
 bool ShmTransport::progress() {
   bool any = !deferred_.empty() && deferred_.drain();
   if (poll_sockets_ || unready_ > 0 || ++calls_ >= kCallsPerSocketPoll) any |= checkSockets();
   for (auto& at : entries_) {
-    shm::Peer& peer = at->peer;
-    if (unready_ == 0 && peer.isQuiet()) continue;
-    any |= peer.progress();
-    if (peer.isReadingDirectly()) calls_ += kCallsPerDirectRead;
+    shm::Link& link = at->link;
+    if (unready_ == 0 && link.isQuiet()) continue;
+    any |= link.progress();
+    if (link.isReadingDirectly()) calls_ += kCallsPerDirectRead;
     if (unready_ > 0) handleWelcome(static_cast<int>(&at - entries_.data())); // progress() may have read the socket.
-    if (peer.end().isOver() && !at->lost) {
+    if (link.end().isOver() && !at->lost) {
       losePeer(static_cast<int>(&at - entries_.data()));
       any = true;
     }
@@ -309,7 +309,7 @@ bool ShmTransport::checkSockets() {
       readCallerHello(low);
     } else if (event.token >= kProcessTokens) {
       poller_->remove(entry(low).process.get());
-      entry(low).peer.socketEnded();
+      entry(low).link.socketEnded();
     } else {
       readSocket(low);
     }
@@ -348,33 +348,33 @@ bool ShmTransport::readCallerHello(int fd) {
   callers_.erase(at);
   if (result == shm::HelloResult::bad) return false;
   PeerEntry& from = entry(hello.from);
-  if (from.lost || from.peer.attached()) return false; // The rank called before; a second link would reorder messages.
+  if (from.lost || from.link.attached()) return false; // The rank called before; a second link would reorder messages.
   Result<shm::Segment> segment = shm::Segment::attach(std::move(hello.segment), hello.ring_bytes, hello.from);
   if (!segment.isOk() || !board_->attach(hello.from, std::move(hello.board)).isOk()) return false;
   if (!shm::sendWelcome(socket.get(), board_->fd())) return false;
   Status attached = attach(hello.from, segment.take(), std::move(socket));
-  if (!attached.isOk()) from.peer.breakOff(attached);
-  from.peer.becomeReady();
+  if (!attached.isOk()) from.link.breakOff(attached);
+  from.link.becomeReady();
   if (from.asked) --unready_;
   return false;
 }
 
 void ShmTransport::readSocket(int rank) {
   PeerEntry& from = entry(rank);
-  if (!from.peer.attached()) return;
-  const bool ended = from.peer.readPackets();
+  if (!from.link.attached()) return;
+  const bool ended = from.link.readPackets();
   handleWelcome(rank);
-  if (!ended || !from.peer.attached()) return;
-  poller_->remove(from.peer.socket());
-  from.peer.socketEnded();
+  if (!ended || !from.link.attached()) return;
+  poller_->remove(from.link.socket());
+  from.link.socketEnded();
 }
 
 // Handles the called rank's welcome, if it has come.
 void ShmTransport::handleWelcome(int rank) {
   PeerEntry& from = entry(rank);
-  if (!from.peer.hasWelcome() || from.peer.isReady() || from.peer.end().isOver()) return;
-  if (Status status = board_->attach(rank, from.peer.takeBoard()); !status.isOk()) return from.peer.breakOff(status);
-  from.peer.becomeReady();
+  if (!from.link.hasWelcome() || from.link.isReady() || from.link.end().isOver()) return;
+  if (Status status = board_->attach(rank, from.link.takeBoard()); !status.isOk()) return from.link.breakOff(status);
+  from.link.becomeReady();
   if (from.asked) --unready_;
 }
 
@@ -382,33 +382,33 @@ void ShmTransport::losePeer(int rank) {
   PeerEntry& from = entry(rank);
   if (from.asked && !from.ready()) --unready_;
   from.lost = true;
-  from.error = from.peer.end().reason();
-  const PeerLoss how = from.peer.end().loss(from.process.get());
+  from.error = from.link.end().reason();
+  const PeerLoss how = from.link.end().loss(from.process.get());
   if (from.process.valid()) poller_->remove(from.process.get());
   from.process.reset();
   loans_.forget(rank);
-  from.peer.fail();
+  from.link.fail();
   context_.listener->onPeerLost(rank, from.error, how);
 }
 
 bool ShmTransport::prepareToSleep() {
   bool sleeps = deferred_.empty() && !poll_sockets_;
   for (auto& at : entries_)
-    at->peer.announceSleep();
+    at->link.announceSleep();
   // After this fence this rank sees what peers wrote before it, and peers that write later see that this rank sleeps.
   if (fences_ && !platform::fenceAll()) sleeps = false;
   for (auto& at : entries_)
-    sleeps = sleeps && !at->peer.hasWork();
+    sleeps = sleeps && !at->link.hasWork();
   if (!sleeps) {
     for (auto& at : entries_)
-      at->peer.doorbell().sleepEnded();
+      at->link.doorbell().sleepEnded();
   }
   return sleeps;
 }
 
 void ShmTransport::sleepEnded() {
   for (auto& at : entries_)
-    at->peer.doorbell().sleepEnded();
+    at->link.doorbell().sleepEnded();
   poll_sockets_ = true;
 }
 
@@ -417,33 +417,33 @@ Board* ShmTransport::board() { return board_.get(); }
 void ShmTransport::add(const MemoryRegion& region) { lending_.add(region); }
 
 Status ShmTransport::remove(const std::byte* data) {
-  const shm::Lending::Region* region = lending_.find(data);
+  const shm::LentRegions::Region* region = lending_.find(data);
   if (!region) return Status::ok();
   if (region->uses > 0) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          "a message out of this memory is not complete; wait for its request before you free it");
   }
   for (auto& at : entries_)
-    at->peer.forget(region->id);
+    at->link.forget(region->id);
   lending_.remove(*region);
   return Status::ok();
 }
 
 void ShmTransport::discard(Tag mask, Tag value) {
   for (auto& at : entries_)
-    at->peer.matcher().discard(mask, value);
+    at->link.matcher().discard(mask, value);
 }
 
-void ShmTransport::abandon(int peer, const Status& why) { entry(peer).peer.breakOff(why); }
+void ShmTransport::abandon(int peer, const Status& why) { entry(peer).link.breakOff(why); }
 
 bool ShmTransport::peek(int rank, Tag mask, Tag value, Arrived& found) const {
   const PeerEntry* at = find(rank);
-  return at != nullptr && at->peer.matcher().peek(mask, value, found);
+  return at != nullptr && at->link.matcher().peek(mask, value, found);
 }
 
 PeerStatistics ShmTransport::statistics(int rank) const {
   const PeerEntry* at = find(rank);
-  return at != nullptr ? at->peer.matcher().statistics() : PeerStatistics();
+  return at != nullptr ? at->link.matcher().statistics() : PeerStatistics();
 }
 
 } // namespace goss::transports

@@ -22,7 +22,7 @@
 namespace goss::transports {
 
 namespace shm {
-class Peer;
+class Link;
 } // namespace shm
 
 /// Each pair of ranks shares a memfd with a ring for either direction (Config::shm_ring_bytes) and keeps a socket open
@@ -96,7 +96,7 @@ class ShmTransport final : public Transport, private ShortMessages, private Shar
   std::optional<platform::ListeningSocket> listener_; ///< Made by open().
   std::vector<platform::UniqueFd> callers_;           ///< In the order of their calls; no hello has come from them yet.
   Deferred deferred_;
-  shm::Lending lending_;
+  shm::LentRegions lending_;
   shm::LoanDesk loans_;
   /// Whether this process has joined platform/fence.h, so that peers' writes need no fences of their own.
   const bool fences_;

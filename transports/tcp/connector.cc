@@ -37,7 +37,7 @@ Connector::Connector(const Surroundings& surroundings, std::uint64_t first_token
     : with_(surroundings),
       acceptor_(with_.context, with_.log, with_.poller, first_token),
       relay_search_(
-          with_.context, with_.poller, with_.next_token, [this](int rank) { return candidate(rank); },
+          with_.context, with_.poller, with_.next_token, [this](int rank) { return relayContact(rank); },
           [this](int peer, int via, platform::Stream stream) { takeRelayed(peer, via, std::move(stream)); }) {
   acceptor_.setHandler([this](Acceptor::Caller caller) { adopt(std::move(caller)); });
   acceptor_.setGate([this](const Hello& hello) { return judge(hello); });
@@ -191,7 +191,7 @@ Dialer* Connector::makeDialer(int peer) {
   if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, kMaxPayloadConnections));
   called.hello.connections = static_cast<std::uint16_t>(called.connections);
   called.hello.checked = way(peer).checked;
-  if (with_.links.getOrMake(peer).isOnUse()) {
+  if (with_.links.getOrMake(peer).isOnDemand()) {
     called.refusing_host = called.addresses.front();
     called.persists = true;
   }
@@ -276,7 +276,7 @@ Status Connector::judge(const Hello& hello) {
   }
   const Link& link = with_.links.getOrMake(peer);
   // Where the link has failed here, the call is accepted and closed, so that the caller does not wait.
-  if (link.isOnUse() && link.state() == LinkState::failed) return Status::ok();
+  if (link.isOnDemand() && link.state() == LinkState::failed) return Status::ok();
   const bool idle = link.state() == LinkState::idle;
   if (!link.wanted() || (!idle && link.state() != LinkState::connecting)) return not_wanted("it is not waited for");
   if (idle && hello.connection > 0) return not_wanted("its first connection has not come");
@@ -304,10 +304,10 @@ void Connector::takeRelayed(int peer, int via, platform::Stream stream) {
   }
 }
 
-std::optional<RelaySearch::Candidate> Connector::candidate(int rank) const {
+std::optional<RelaySearch::Contact> Connector::relayContact(int rank) const {
   const Link& link = with_.links.getOrMake(rank);
   if (!link.wanted() || link.state() == LinkState::failed || link.connections().via() >= 0) return std::nullopt;
-  return RelaySearch::Candidate{target(rank), link.state() == LinkState::ready};
+  return RelaySearch::Contact{target(rank), link.state() == LinkState::ready};
 }
 
 /// When this rank got no processor for a while, its peers, which may share its processors, may have got none either.
@@ -355,7 +355,7 @@ std::string Connector::otherWays(int peer) const {
 /// connections of a link that the peer has begun.
 bool Connector::awaitsCalls(const Link& link) const {
   return link.wanted() && link.state() == LinkState::connecting &&
-         ((link.peer() > with_.context.self && !link.isOnUse()) ||
+         ((link.peer() > with_.context.self && !link.isOnDemand()) ||
           (link.connections().isBegun() && !link.connections().areCalledFromHere()));
 }
 
@@ -411,7 +411,7 @@ void Connector::dropDialers() {
     const Status& error = dialer->error();
     if (error.isOk()) continue;
     Link& link = with_.links.getOrMake(error.peer());
-    if (link.isOnUse()) {
+    if (link.isOnDemand()) {
       if (dialer->foundNobody())
         link.refuse(peerLostError(link.peer(), kAbsent), PeerLoss::absent);
       else

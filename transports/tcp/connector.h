@@ -123,7 +123,7 @@ class Connector {
   void adopt(Acceptor::Caller caller);
   [[nodiscard]] Status judge(const Hello& hello);
   void takeRelayed(int peer, int via, platform::Stream stream);
-  [[nodiscard]] std::optional<RelaySearch::Candidate> candidate(int rank) const;
+  [[nodiscard]] std::optional<RelaySearch::Contact> relayContact(int rank) const;
   void tryOtherWays();
   [[nodiscard]] std::string otherWays(int peer) const;
   void dropDialers();

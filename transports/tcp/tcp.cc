@@ -135,7 +135,7 @@ Result<std::string> TcpTransport::open() {
     if (closing_) return;
     const tcp::Link& link = links_.getOrMake(peer);
     // A peer that left while the link was being made did not say goodbye over it.
-    const bool absent = how == PeerLoss::ended && link.isOnUse() && !link.isHeard();
+    const bool absent = how == PeerLoss::ended && link.isOnDemand() && !link.isHeard();
     if (absent) return context_.listener->onPeerLost(peer, peerLostError(peer, tcp::kAbsent), PeerLoss::absent);
     context_.listener->onPeerLost(peer, why, how);
   });
@@ -232,9 +232,9 @@ void TcpTransport::report(const tcp::Link& link, const Status& why) {
   if (closing_) return;
   if (!link.isUnexplained()) return context_.listener->onPeerLost(link.peer(), why, link.loss());
   tcp::Dialer::Target target = connector_->target(link.peer());
-  // A link on use connects ranks of one host. It may have no address if the peer ended before the link was made.
+  // An on-demand link connects ranks of one host. It may have no address if the peer ended before the link was made.
   const std::optional<platform::SocketAddress> asked =
-      link.isOnUse() ? target.addresses.front() : link.connections().remote(0);
+      link.isOnDemand() ? target.addresses.front() : link.connections().remote(0);
   inquiry_->ask(std::move(target), asked, why);
   if (!inquiry_->isIdle()) startTicking();
 }

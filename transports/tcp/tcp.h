@@ -58,7 +58,7 @@ class TcpTransport final : public Transport, public Relaying {
   [[nodiscard]] LinkState link(int peer) const override { return links_.getOrMake(peer).state(); }
   [[nodiscard]] Status linkError(int peer) const override { return links_.getOrMake(peer).error(); }
   bool send(SendOperation& operation) override {
-    if (links_.getOrMake(operation.peer).isOnUse() && keep(operation)) return false;
+    if (links_.getOrMake(operation.peer).isOnDemand() && keep(operation)) return false;
     return links_.send(operation, name());
   }
   void recv(RecvOperation& operation) override { links_.recv(operation); }

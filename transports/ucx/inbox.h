@@ -12,7 +12,7 @@
 
 #include "gossamer/message.h"
 #include "transports/common/matcher.h"
-#include "transports/common/parted_recvs.h"
+#include "transports/common/multipart_recvs.h"
 #include "transports/ucx/station.h"
 #include "transports/ucx/wire.h"
 
@@ -26,7 +26,7 @@ namespace goss::transports::ucx {
 /// onData too where the station passes parts on.
 class Inbox {
  public:
-  Inbox(const Station& station, Matcher& matcher, PartedRecvs& recvs)
+  Inbox(const Station& station, Matcher& matcher, MultipartRecvs& recvs)
       : station_(station), matcher_(matcher), recvs_(recvs) {}
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
@@ -113,7 +113,7 @@ class Inbox {
 
   const Station& station_;
   Matcher& matcher_;
-  PartedRecvs& recvs_;
+  MultipartRecvs& recvs_;
   std::uint64_t next_number_ = 0;
   std::map<std::uint64_t, Arrival> early_; ///< By number: messages that came before an older one.
   std::deque<Arrival> arrivals_;           ///< In order, for run().

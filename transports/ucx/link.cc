@@ -171,7 +171,7 @@ void Link::tell(Header::Kind kind) {
 }
 
 void Link::tellPeer() {
-  for (const PartedRecvs::Answer& answer : recvs_.takeAnswers()) {
+  for (const MultipartRecvs::Answer& answer : recvs_.takeAnswers()) {
     Header header;
     header.kind = answer.wanted ? Header::Kind::grant : Header::Kind::skip;
     header.extra = answer.number;

@@ -9,7 +9,7 @@
 #include "gossamer/transport.h"
 #include "platform/fd.h"
 #include "transports/common/matcher.h"
-#include "transports/common/parted_recvs.h"
+#include "transports/common/multipart_recvs.h"
 #include "transports/ucx/inbox.h"
 #include "transports/ucx/outbox.h"
 #include "transports/ucx/station.h"
@@ -88,7 +88,7 @@ class Link {
 
   Station& station_;
   Matcher matcher_;
-  PartedRecvs recvs_;
+  MultipartRecvs recvs_;
   Outbox outbox_;
   Inbox inbox_;
   ucp_ep_h endpoint_ = nullptr;

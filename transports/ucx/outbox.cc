@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "transports/common/parted_recvs.h"
+#include "transports/common/multipart_recvs.h"
 #include "transports/ucx/worker.h"
 
 namespace goss::transports::ucx {
@@ -147,7 +147,8 @@ void Outbox::landIfSent(Flight& whole) {
 }
 
 void Outbox::onAnswer(Header::Kind kind, std::uint64_t number) {
-  if (PartedSend* whole = sends_.answer(number, kind == Header::Kind::grant)) landIfSent(static_cast<Flight&>(*whole));
+  if (MultipartSend* whole = sends_.answer(number, kind == Header::Kind::grant))
+    landIfSent(static_cast<Flight&>(*whole));
 }
 
 void Outbox::sendControl(Header header) {

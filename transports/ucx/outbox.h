@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "gossamer/message.h"
+#include "transports/common/multipart_sends.h"
 #include "transports/common/operation_list.h"
-#include "transports/common/parted_sends.h"
 #include "transports/ucx/station.h"
 #include "transports/ucx/wire.h"
 
@@ -59,7 +59,7 @@ class Outbox {
 
  private:
   /// The memory that UCX reads until the message is sent.
-  struct Flight : PartedSend {
+  struct Flight : MultipartSend {
     Outbox* owner = nullptr;
     HeaderBytes header{};
     std::vector<ucp_dt_iov_t> pieces;
@@ -109,7 +109,7 @@ class Outbox {
   ucp_ep_h endpoint_ = nullptr;
   std::uint64_t key_ = 0;
   Route route_;
-  PartedSends sends_;
+  MultipartSends sends_;
   std::uint64_t next_number_ = 0;
   OperationList<SendOperation> queue_;
   bool header_was_last_ = false;

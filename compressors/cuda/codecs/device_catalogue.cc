@@ -39,26 +39,26 @@ struct ValueMaker {
   Host host;
 
   Result<Made> operator()(const NoKernels& none) const { return unsupported(*host, none.reason); }
-  Result<Made> operator()(const CastForm& form) const {
+  Result<Made> operator()(const CastSettings& form) const {
     return blockwise(blocksOf(kRunElems), castLaunches(form.dtype));
   }
   Result<Made> operator()(const BlockFormat& format) const {
     return blockwise(KernelFormat{format}, integerLaunches(format.scheme, format.block));
   }
-  Result<Made> operator()(const MxForm& form) const {
+  Result<Made> operator()(const MxSettings& form) const {
     return blockwise(blocksOf(kMxBlock, mxBits(form.element)), mxLaunches(form.element));
   }
-  Result<Made> operator()(const NaturalForm& form) const {
+  Result<Made> operator()(const NaturalSettings& form) const {
     return blockwise(blocksOf(kRunElems), naturalLaunches(form.nearest));
   }
-  Result<Made> operator()(const DynamicForm& form) const {
+  Result<Made> operator()(const DynamicSettings& form) const {
     return blockwise(blocksOf(form.block), dynamicLaunches(form.block));
   }
-  Result<Made> operator()(const NormalForm& form) const {
+  Result<Made> operator()(const NormalSettings& form) const {
     return blockwise(blocksOf(form.block, 4), normalLaunches(form.block));
   }
-  Result<Made> operator()(const NvFp4Form&) const { return blockwise(blocksOf(kNvBlock, 4), nvFp4Launches()); }
-  Result<Made> operator()(const SignForm& form) const {
+  Result<Made> operator()(const NvFp4Settings&) const { return blockwise(blocksOf(kNvBlock, 4), nvFp4Launches()); }
+  Result<Made> operator()(const SignSettings& form) const {
     ScaledSettings settings;
     settings.kind = form.root_mean_square ? ScaleKind::rootMeanSquare : ScaleKind::meanMagnitude;
     return made(std::make_unique<ScaledCodec>(host, settings, signLaunches()));
@@ -70,9 +70,9 @@ struct ValueMaker {
     settings.shared_scale = form.scale;
     return made(std::make_unique<ScaledCodec>(host, settings, ternaryLaunches(ternaryBits(form.ranks))));
   }
-  Result<Made> operator()(const UniformForm&) const { return made(std::make_unique<UniformDeviceCodec>(host)); }
-  Result<Made> operator()(const MinMaxUint8Form&) const { return made(std::make_unique<MinMaxDeviceCodec>(host)); }
-  Result<Made> operator()(const DctForm& form) const {
+  Result<Made> operator()(const UniformSettings&) const { return made(std::make_unique<UniformDeviceCodec>(host)); }
+  Result<Made> operator()(const MinMaxUint8Settings&) const { return made(std::make_unique<MinMaxDeviceCodec>(host)); }
+  Result<Made> operator()(const DctSettings& form) const {
     return made(std::make_unique<DctDeviceCodec>(host, form.chunk, form.keep));
   }
   Result<Made> operator()(const PowerSgdSettings& settings) const {
@@ -92,17 +92,17 @@ struct SparsifierMaker {
   Made& inner;
 
   Result<Made> operator()(const NoKernels& none) const { return unsupported(*host, none.reason); }
-  Result<Made> operator()(const TopKForm& form) const {
+  Result<Made> operator()(const TopKSettings& form) const {
     return !form.sampled || blocksFollow() ? makeDeviceTopK(form, host, std::move(inner)) : tooFew();
   }
-  Result<Made> operator()(const ThresholdForm& form) const {
+  Result<Made> operator()(const ThresholdSettings& form) const {
     return blocksFollow() ? makeDeviceThreshold(form, host, std::move(inner)) : tooFew();
   }
-  Result<Made> operator()(const HadamardForm& form) const {
+  Result<Made> operator()(const HadamardSettings& form) const {
     Made made = std::make_unique<HadamardDeviceCodec>(host, form.chunk, std::move(inner));
     return made;
   }
-  Result<Made> operator()(const RandomKForm& form) const {
+  Result<Made> operator()(const RandomKSettings& form) const {
     return makeDeviceRandomK(form.ratio, form.block, host, std::move(inner));
   }
 

@@ -33,7 +33,7 @@ class IndexedCodec : public SparseDeviceCodec {
   [[nodiscard]] std::size_t pickScratchBytes(std::size_t count) const final {
     const std::size_t capacity = listCapacity(count);
     const std::size_t list =
-        capacity == 0 ? 0 : pickChunks(count) * sizeof(ChunkCandidates) + capacity * sizeof(Candidate);
+        capacity == 0 ? 0 : pickChunks(count) * sizeof(ChunkCandidates) + capacity * sizeof(IndexedValue);
     const std::size_t indices = packs() ? most(count) * sizeof(std::uint32_t) : 0;
     return 2 * kStateBytes + kHistogramBytes + (pickChunks(count) + 1) * sizeof(PickCounts) + list + indices;
   }
@@ -47,7 +47,7 @@ class IndexedCodec : public SparseDeviceCodec {
     Shortlist list;
     const std::size_t chunks = pickChunks(sparse.count);
     list.chunks = reinterpret_cast<ChunkCandidates*>(countsOf(sparse) + (chunks + 1) * sizeof(PickCounts));
-    list.listed = reinterpret_cast<Candidate*>(list.chunks + chunks);
+    list.listed = reinterpret_cast<IndexedValue*>(list.chunks + chunks);
     list.capacity = static_cast<std::uint32_t>(capacity);
     return list;
   }
@@ -141,7 +141,8 @@ class IndexedCodec : public SparseDeviceCodec {
 /// that a sample lets through, or among all elements where there are fewer than k candidates or more than fit the list.
 class DeviceTopK final : public IndexedCodec {
  public:
-  DeviceTopK(const TopKForm& form, const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner)
+  DeviceTopK(const TopKSettings& form, const std::shared_ptr<const Codec>& host,
+             std::unique_ptr<const DeviceCodec> inner)
       : IndexedCodec(host, std::move(inner), false, form.packs), ratio_(form.ratio) {}
 
  protected:
@@ -183,7 +184,7 @@ class DeviceTopK final : public IndexedCodec {
 /// needed, so all rounds are launched, and return at once when the threshold is settled.
 class DeviceSampledTopK final : public IndexedCodec {
  public:
-  DeviceSampledTopK(const TopKForm& form, const std::shared_ptr<const Codec>& host,
+  DeviceSampledTopK(const TopKSettings& form, const std::shared_ptr<const Codec>& host,
                     std::unique_ptr<const DeviceCodec> inner)
       : IndexedCodec(host, std::move(inner), true, form.packs), ratio_(form.ratio) {}
 
@@ -227,7 +228,7 @@ class DeviceSampledTopK final : public IndexedCodec {
 /// Sends all magnitudes of at least a given value.
 class DeviceThreshold final : public IndexedCodec {
  public:
-  DeviceThreshold(const ThresholdForm& form, const std::shared_ptr<const Codec>& host,
+  DeviceThreshold(const ThresholdSettings& form, const std::shared_ptr<const Codec>& host,
                   std::unique_ptr<const DeviceCodec> inner)
       : IndexedCodec(host, std::move(inner), true, form.packs), value_(form.value) {}
 
@@ -300,14 +301,14 @@ class DeviceRandomK final : public SparseDeviceCodec {
 
 } // namespace
 
-std::unique_ptr<const DeviceCodec> makeDeviceTopK(const TopKForm& form, const std::shared_ptr<const Codec>& host,
+std::unique_ptr<const DeviceCodec> makeDeviceTopK(const TopKSettings& form, const std::shared_ptr<const Codec>& host,
                                                   std::unique_ptr<const DeviceCodec> inner) {
   if (form.sampled) {
     return std::make_unique<DeviceSampledTopK>(form, host, std::move(inner));
   }
   return std::make_unique<DeviceTopK>(form, host, std::move(inner));
 }
-std::unique_ptr<const DeviceCodec> makeDeviceThreshold(const ThresholdForm& form,
+std::unique_ptr<const DeviceCodec> makeDeviceThreshold(const ThresholdSettings& form,
                                                        const std::shared_ptr<const Codec>& host,
                                                        std::unique_ptr<const DeviceCodec> inner) {
   return std::make_unique<DeviceThreshold>(form, host, std::move(inner));

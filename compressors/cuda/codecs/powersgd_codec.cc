@@ -33,24 +33,24 @@ int withResidual(const RunJob& job, Stream stream) {
 class PlainDeviceRun final : public DeviceRun {
  public:
   PlainDeviceRun(const Codec& codec, const RunJob& job) : codec_(codec), job_(job) {}
-  Result<Phase> next(Stream stream) override {
+  Result<CodecPhase> next(Stream stream) override {
     Launches launches(codec_);
     if (summed_) {
       const float share = 1.0f / static_cast<float>(job_.ranks);
       launches([&] { return multiplied(job_.values, share, job_.values.data(), stream); });
-      return finished(launches.status(), Phase{});
+      return finished(launches.status(), CodecPhase{});
     }
     summed_ = true;
     launches([&] { return withResidual(job_, stream); });
     if (job_.residual != nullptr) {
       launches([&] { return launchClear({job_.residual, nullptr, job_.values.size()}, stream); });
     }
-    return finished(launches.status(), Phase{PhaseWant::sum, job_.values});
+    return finished(launches.status(), CodecPhase{PhaseWant::sum, job_.values});
   }
 
  private:
-  static Result<Phase> finished(const Status& status, const Phase& phase) {
-    return status.isOk() ? Result<Phase>(phase) : Result<Phase>(status);
+  static Result<CodecPhase> finished(const Status& status, const CodecPhase& phase) {
+    return status.isOk() ? Result<CodecPhase>(phase) : Result<CodecPhase>(status);
   }
 
   const Codec& codec_;
@@ -101,9 +101,9 @@ class FactorDeviceRun : public DeviceRun {
     return launchProduct(product, stream);
   }
   [[nodiscard]] float share() const { return 1.0f / static_cast<float>(job_.ranks); }
-  [[nodiscard]] Result<Phase> answer(const Launches& launches, const Phase& phase) const {
+  [[nodiscard]] Result<CodecPhase> answer(const Launches& launches, const CodecPhase& phase) const {
     const Status status = launches.status();
-    return status.isOk() ? Result<Phase>(phase) : Result<Phase>(status);
+    return status.isOk() ? Result<CodecPhase>(phase) : Result<CodecPhase>(status);
   }
 
   const Codec& codec_;
@@ -118,7 +118,7 @@ class TwoReductionDeviceRun final : public FactorDeviceRun {
   TwoReductionDeviceRun(const Codec& codec, const PowerSgdSettings& settings, const DeviceRunJob& job)
       : FactorDeviceRun(codec, settings, job), left_(factor(0, true)), own_right_(factor(1, false)) {}
 
-  Result<Phase> next(Stream stream) override {
+  Result<CodecPhase> next(Stream stream) override {
     const std::span<float> right = job_.state;
     Launches launches(codec_);
     switch (phase_++) {
@@ -126,16 +126,16 @@ class TwoReductionDeviceRun final : public FactorDeviceRun {
         launches([&] { return withResidual(job_, stream); });
         launches([&] { return draw(right, stream); });
         launches([&] { return times(false, right.data(), left_.data(), stream); });
-        return answer(launches, Phase{PhaseWant::sum, left_});
+        return answer(launches, CodecPhase{PhaseWant::sum, left_});
       case 1:
         launches([&] { return launchOrthonormalize({left_.data(), shape_.rows, shape_.rank}, stream); });
         launches([&] { return times(true, left_.data(), right.data(), stream); });
         launches([&] { return multiplied(right, 1, own_right_.data(), stream); });
-        return answer(launches, Phase{PhaseWant::sum, right});
+        return answer(launches, CodecPhase{PhaseWant::sum, right});
       default:
         launches([&] { return multiplied(right, share(), right.data(), stream); });
         launches([&] { return finish(left_.data(), right.data(), left_.data(), own_right_.data(), stream); });
-        return answer(launches, Phase{});
+        return answer(launches, CodecPhase{});
     }
   }
 
@@ -154,7 +154,7 @@ class OneReductionDeviceRun final : public FactorDeviceRun {
         out_(factor(1, !of_rows_)),
         own_(factor(2, !of_rows_)) {}
 
-  Result<Phase> next(Stream stream) override {
+  Result<CodecPhase> next(Stream stream) override {
     Launches launches(codec_);
     if (!summed_) {
       summed_ = true;
@@ -167,7 +167,7 @@ class OneReductionDeviceRun final : public FactorDeviceRun {
       });
       launches([&] { return times(of_rows_, in_.data(), out_.data(), stream); });
       launches([&] { return multiplied(out_, 1, own_.data(), stream); });
-      return answer(launches, Phase{PhaseWant::sum, out_});
+      return answer(launches, CodecPhase{PhaseWant::sum, out_});
     }
     launches([&] { return multiplied(out_, share(), out_.data(), stream); });
     launches([&] {
@@ -176,7 +176,7 @@ class OneReductionDeviceRun final : public FactorDeviceRun {
     });
     launches([&] { return multiplied(out_, 1, job_.state.data() + 1, stream); });
     launches([&] { return launchFill(job_.state.data(), of_rows_ ? 0.0f : 1.0f, 1, stream); });
-    return answer(launches, Phase{});
+    return answer(launches, CodecPhase{});
   }
 
  private:

@@ -35,7 +35,7 @@ Status ScaledCodec::encodeVector(const Vector& vector, Stream stream) const {
         reinterpret_cast<unsigned char*>(vector.payload.data()) + host().maxBytes(vector.count) - sizeof(float);
     ScaleJob job{settings_.kind, sums.groups, vector.count, settings_.clip};
     job.feedback = vector.feedback;
-    job.least_gain = leastTernaryGain(vector.count);
+    job.least_gain = minTernaryGain(vector.count);
     job.scale = scale;
     job.stored = stored;
     launches([&] { return launchScale(job, stream); });

@@ -5,7 +5,7 @@
 #include "compressors/cuda/device/block_codec.h"
 #include "compressors/cuda/device/vector_codec.h"
 #include "compressors/cuda/kernels/sparse_jobs.h"
-#include "compressors/kernel_forms.h"
+#include "compressors/kernel_settings.h"
 
 namespace goss::compressors::cuda {
 
@@ -60,7 +60,7 @@ class SparseDeviceCodec : public VectorDeviceCodec {
   virtual int putBack(const Sparse& sparse, const Return& how, Stream stream) const = 0;
 
   [[nodiscard]] std::size_t innerScratchBytes(std::size_t count) const final;
-  [[nodiscard]] std::size_t mostElements() const final { return 0xffffffffu; }
+  [[nodiscard]] std::size_t maxElements() const final { return 0xffffffffu; }
   Status encodeVector(const Vector& vector, Stream stream) const final;
 
  private:
@@ -82,9 +82,9 @@ class SparseDeviceCodec : public VectorDeviceCodec {
 };
 
 /// Parameters as in the spec. `inner` must be a BlockDeviceCodec for thresholds and samples.
-std::unique_ptr<const DeviceCodec> makeDeviceTopK(const TopKForm& form, const std::shared_ptr<const Codec>& host,
+std::unique_ptr<const DeviceCodec> makeDeviceTopK(const TopKSettings& form, const std::shared_ptr<const Codec>& host,
                                                   std::unique_ptr<const DeviceCodec> inner);
-std::unique_ptr<const DeviceCodec> makeDeviceThreshold(const ThresholdForm& form,
+std::unique_ptr<const DeviceCodec> makeDeviceThreshold(const ThresholdSettings& form,
                                                        const std::shared_ptr<const Codec>& host,
                                                        std::unique_ptr<const DeviceCodec> inner);
 std::unique_ptr<const DeviceCodec> makeDeviceRandomK(double ratio, std::size_t block,

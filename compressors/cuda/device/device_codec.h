@@ -31,9 +31,9 @@ struct DeviceRunJob {
 class DeviceRun {
  public:
   virtual ~DeviceRun() = default;
-  /// Enqueues kernels on `stream` and returns. Phase::values is device memory: the caller's collective waits for
+  /// Enqueues kernels on `stream` and returns. CodecPhase::values is device memory: the caller's collective waits for
   /// the stream, and the next call's stream for the collective.
-  virtual Result<Phase> next(Stream stream) = 0;
+  virtual Result<CodecPhase> next(Stream stream) = 0;
 };
 
 /// Immutable and safe for concurrent use. Jobs are those of gossamer/codec.h with pointers to device memory: values,

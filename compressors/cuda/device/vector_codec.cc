@@ -20,11 +20,11 @@ std::span<std::byte> VectorDeviceCodec::innerScratch(std::span<std::byte> scratc
 }
 
 Status VectorDeviceCodec::checkCount(std::size_t count) const {
-  return count <= mostElements() ? Status::ok()
-                                 : Status::error(GOSS_ERR_INVALID_ARGUMENT,
-                                                 fmt::format("codec '{}' on a device: a segment of {} elements is too "
-                                                             "long; cut it",
-                                                             host_->spec(), count));
+  return count <= maxElements() ? Status::ok()
+                                : Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                                                fmt::format("codec '{}' on a device: a segment of {} elements is too "
+                                                            "long; cut it",
+                                                            host_->spec(), count));
 }
 
 Status VectorDeviceCodec::leave(const Vector& vector, Stream stream) const {

@@ -36,7 +36,7 @@ class VectorDeviceCodec : public DeviceCodec {
   [[nodiscard]] virtual std::size_t innerScratchBytes(std::size_t count) const = 0;
   [[nodiscard]] std::span<std::byte> innerScratch(std::span<std::byte> scratch, std::size_t count) const;
   /// Longest segment.
-  [[nodiscard]] virtual std::size_t mostElements() const { return static_cast<std::size_t>(-1); }
+  [[nodiscard]] virtual std::size_t maxElements() const { return static_cast<std::size_t>(-1); }
   /// GOSS_ERR_INVALID_ARGUMENT for segments of more elements.
   [[nodiscard]] Status checkCount(std::size_t count) const;
 

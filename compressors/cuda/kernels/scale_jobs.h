@@ -56,7 +56,7 @@ struct ScaleJob {
   std::size_t count = 0; ///< Elements of the vector.
   float clip = 0;        ///< ternary: deviations.
   bool feedback = false; ///< The encode has error feedback.
-  double least_gain = 1; ///< ternary, with feedback: leastTernaryGain().
+  double least_gain = 1; ///< ternary, with feedback: minTernaryGain().
   /// Device memory from which the encode kernel reads the scale, and the scale as it is stored.
   float* scale = nullptr;
   unsigned char* stored = nullptr; ///< Where the payload stores the scale.

@@ -23,7 +23,7 @@ struct PickState {
 };
 
 /// An element that may be picked.
-struct Candidate {
+struct IndexedValue {
   std::uint32_t index;
   float value;
 };
@@ -34,7 +34,7 @@ struct ChunkCandidates {
 /// The elements that reach a sample's threshold, found in one pass over the vector; later kernels read them instead of
 /// the vector if they are enough and all fit, which only the device knows (PickState::reached).
 struct Shortlist {
-  Candidate* listed = nullptr;       ///< Null: there is no list. Chunks lie in any order.
+  IndexedValue* listed = nullptr;    ///< Null: there is no list. Chunks lie in any order.
   ChunkCandidates* chunks = nullptr; ///< pickChunks(count).
   std::uint32_t capacity = 0;
 };

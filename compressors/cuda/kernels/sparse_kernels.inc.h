@@ -166,7 +166,7 @@ struct CollectKernel {
       GOSS_UNROLL
       for (unsigned row = 0; row < kRows; ++row) {
         const std::size_t begin = at + row * kWarpLanes;
-        PerLane<Candidate> own;
+        PerLane<IndexedValue> own;
         Warp::each([&](unsigned lane) {
           own[lane] = {static_cast<std::uint32_t>(begin + lane), rows[lane].value[row]};
         });
@@ -191,9 +191,9 @@ struct CollectKernel {
     });
     Warp::sync();
     for (std::uint32_t at = 0; at < here.count; at += kWarpLanes) {
-      PerLane<Candidate> own;
+      PerLane<IndexedValue> own;
       Warp::each([&](unsigned lane) {
-        own[lane] = at + lane < here.count ? job.list.listed[here.first + at + lane] : Candidate{0, 0};
+        own[lane] = at + lane < here.count ? job.list.listed[here.first + at + lane] : IndexedValue{0, 0};
       });
       const std::uint32_t taken = takeRow(job, state, here.count - at, bitmap, own, done);
       Warp::each([&](unsigned lane) {
@@ -213,7 +213,7 @@ struct CollectKernel {
   }
   /// Takes a row's first `some` lanes: returns which are picked, and counts them.
   GOSS_DEVICE static std::uint32_t takeRow(const Job& job, const PickState& state, std::size_t some, bool bitmap,
-                                           PerLane<Candidate>& row, PickCounts& done) {
+                                           PerLane<IndexedValue>& row, PickCounts& done) {
     PerLane<std::uint32_t> larger, same;
     Warp::each([&](unsigned lane) {
       const std::uint32_t magnitude = magnitudeBits(row[lane].value);

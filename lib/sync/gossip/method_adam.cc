@@ -85,7 +85,7 @@ class FrozenAdam : public Rule {
   }
   [[nodiscard]] bool actsBefore(std::uint64_t) const override { return true; }
 
-  Status beforeOptimizer(Peers& peers, const Model& model) const override {
+  Status beforeOptimizer(GossipPeers& peers, const Model& model) const override {
     Status status;
     if (model.step <= warmup_) {
       status = peers.exactMean(model.g);
@@ -141,7 +141,7 @@ class ZeroOneAdam : public Rule {
     return step > schedule_.freeze && schedule_.exchanges(step);
   }
 
-  Status beforeOptimizer(Peers& peers, const Model& model) const override {
+  Status beforeOptimizer(GossipPeers& peers, const Model& model) const override {
     Status status;
     if (model.step > schedule_.freeze) {
       adam_.updateMomentum(model);
@@ -163,7 +163,7 @@ class ZeroOneAdam : public Rule {
   }
 
   /// Replaces this rank's local steps by the mean of all ranks' steps, and the momentum by one that explains that mean.
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     std::vector<float>& moved = model.state[2];
     for (std::size_t i = 0; i < moved.size(); ++i) {
       model.x[i] += moved[i];
@@ -178,7 +178,7 @@ class ZeroOneAdam : public Rule {
     forgetLocalSteps(model);
     return status;
   }
-  Status finish(Peers& peers, const Model& model) const override {
+  Status finish(GossipPeers& peers, const Model& model) const override {
     forgetLocalSteps(model);
     return peers.exactMean(model.x);
   }
@@ -201,7 +201,7 @@ class DecentralizedAdam : public Rule {
   [[nodiscard]] Needs needs() const override { return {2, true, true, topology_, {GOSS_TOPOLOGY_DOUBLY_STOCHASTIC}}; }
   [[nodiscard]] bool actsBefore(std::uint64_t) const override { return true; }
   /// x_{t+1} = W x_t - lr * direction of this rank.
-  Status beforeOptimizer(Peers& peers, const Model& model) const override {
+  Status beforeOptimizer(GossipPeers& peers, const Model& model) const override {
     adam_.update(model);
     adam_.showDirection(model);
     return peers.mix(model.x, model.step - 1);

@@ -62,7 +62,7 @@ class PairwiseDescent : public Rule {
   }
   [[nodiscard]] bool actsAfter(std::uint64_t) const override { return true; }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     Status status = momentum_ && model.scalars[0] == 0 ? findRates(peers, model) : Status::ok();
     if (status.isOk()) {
       status = addUpdate(peers, model);
@@ -76,7 +76,7 @@ class PairwiseDescent : public Rule {
   /// After the barrier no average is under way. The mean is reached by an addition, because other ranks may average
   /// with this rank again before it arrives here. The sum of x and x~ over the ranks stays the same, however many steps
   /// each rank has made.
-  Status finish(Peers& peers, const Model& model) const override {
+  Status finish(GossipPeers& peers, const Model& model) const override {
     PairAverages& pairs = peers.pairs();
     Status status = addUpdate(peers, model);
     if (status.isOk()) {
@@ -108,7 +108,7 @@ class PairwiseDescent : public Rule {
 
  private:
   /// Adds what the optimizer has done since show(), and what x and x~ exchange.
-  Status addUpdate(Peers& peers, const Model& model) const {
+  Status addUpdate(GossipPeers& peers, const Model& model) const {
     const std::size_t count = model.x.size();
     std::vector<float> change(needs().shared * count);
     if (momentum_) {
@@ -128,13 +128,13 @@ class PairwiseDescent : public Rule {
     return peers.pairs().add(change);
   }
 
-  static Status show(Peers& peers, const Model& model) {
+  static Status show(GossipPeers& peers, const Model& model) {
     Status status = peers.pairs().read(model.x);
     std::copy(model.x.begin(), model.x.end(), model.state.back().begin());
     return status;
   }
 
-  Status meet(Peers& peers, const Model& model) const {
+  Status meet(GossipPeers& peers, const Model& model) const {
     PairAverages& pairs = peers.pairs();
     const Result<bool> free = pairs.over(false);
     if (!free.isOk() || !free.value()) {
@@ -158,7 +158,7 @@ class PairwiseDescent : public Rule {
   }
 
   /// Time is a step; the ranks are expected to make steps equally fast.
-  Status findRates(Peers& peers, const Model& model) const {
+  Status findRates(GossipPeers& peers, const Model& model) const {
     ContactRates rates(peers.size());
     for (std::uint64_t round = 0; round < peers.period(); ++round) {
       for (int rank = 0; rank < peers.size(); ++rank) {

@@ -53,7 +53,7 @@ class Replicas : public Rule {
   /// Different versions mean that an exchange has reached only some of the ranks, so that neighbours hold different
   /// replicas of a rank. In that case all ranks send their whole replicas, as float32, and compute their distances from
   /// these. The new version is above all earlier ones, so that an older state is never taken for the present one.
-  Status resume(Peers& peers, const Model& model) const override {
+  Status resume(GossipPeers& peers, const Model& model) const override {
     std::vector<double> change(model.x.size());
     for (std::size_t round = 0; round < model.scalars.size(); ++round) {
       const Result<bool> is_equal = peers.allEqual(static_cast<std::uint64_t>(model.scalars[round]));
@@ -87,10 +87,10 @@ class Replicas : public Rule {
     LongVector distance; ///< sum_j w_ij x^_j - x^_i
   };
   /// What this rank keeps for the round of the current step.
-  static Pair pairOf(const Peers& peers, const Model& model) { return pairOfRound(model, roundOf(peers, model)); }
+  static Pair pairOf(const GossipPeers& peers, const Model& model) { return pairOfRound(model, roundOf(peers, model)); }
 
-  /// Sends `difference`, encoded, and moves the replica and its distance. `contracts`: see Peers::Encoded.
-  static Status send(Peers& peers, const Model& model, std::span<const float> difference, bool contracts) {
+  /// Sends `difference`, encoded, and moves the replica and its distance. `contracts`: see GossipPeers::Encoded.
+  static Status send(GossipPeers& peers, const Model& model, std::span<const float> difference, bool contracts) {
     std::vector<float> own(difference.size());
     std::vector<double> change(difference.size());
     const std::size_t round = roundOf(peers, model);
@@ -107,7 +107,7 @@ class Replicas : public Rule {
   }
 
  private:
-  static std::size_t roundOf(const Peers& peers, const Model& model) {
+  static std::size_t roundOf(const GossipPeers& peers, const Model& model) {
     return static_cast<std::size_t>((model.step - 1) % peers.period());
   }
   static Pair pairOfRound(const Model& model, std::size_t round) {
@@ -122,7 +122,7 @@ class Choco : public Replicas {
  public:
   Choco(std::string topology, double gamma) : Replicas(std::move(topology)), gamma_(gamma) {}
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     const Pair pair = pairOf(peers, model);
     std::vector<float> difference(model.x.size());
     for (std::size_t i = 0; i < difference.size(); ++i) {
@@ -150,7 +150,7 @@ class Dcd : public Replicas {
     return needs;
   }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     const Pair pair = pairOf(peers, model);
     std::vector<float> difference(model.x.size());
     for (std::size_t i = 0; i < difference.size(); ++i) { // sum_j w_ij x^_j - lr g - x^_i, with x = x^_i - lr g

@@ -25,7 +25,7 @@ class DeepSqueeze : public Rule {
   }
 
   [[nodiscard]] bool actsAfter(std::uint64_t) const override { return true; }
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     std::vector<float>& lost = model.state[0];
     std::vector<float> sent = lost, own(lost.size());
     std::vector<double> change(lost.size());

@@ -23,7 +23,7 @@ class ElasticAveraging : public Rule {
   void begin(const Model& model) const override { std::copy(model.x.begin(), model.x.end(), model.state[0].begin()); }
   [[nodiscard]] bool actsAfter(std::uint64_t step) const override { return step % period_ == 0; }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     std::vector<float>& centre = model.state[0];
     std::vector<float> mean(model.x.begin(), model.x.end());
     Status status = peers.mean(mean);
@@ -34,7 +34,7 @@ class ElasticAveraging : public Rule {
     return status;
   }
   /// The centre is the model.
-  Status finish(Peers&, const Model& model) const override {
+  Status finish(GossipPeers&, const Model& model) const override {
     std::copy(model.state[0].begin(), model.state[0].end(), model.x.begin());
     return Status::ok();
   }

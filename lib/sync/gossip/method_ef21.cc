@@ -34,7 +34,7 @@ class Ef21 : public Rule {
   }
   /// Where versions differ the ranks hold different g, which they would keep for ever: then g is taken anew as the mean
   /// of the g_i, and gets a version above all that there were.
-  Status resume(Peers& peers, const Model& model) const override {
+  Status resume(GossipPeers& peers, const Model& model) const override {
     const Result<bool> is_equal = peers.allEqual(static_cast<std::uint64_t>(model.scalars[0]));
     if (!is_equal.isOk() || is_equal.value()) {
       return is_equal.status();
@@ -51,7 +51,7 @@ class Ef21 : public Rule {
   }
   [[nodiscard]] bool actsBefore(std::uint64_t) const override { return true; }
 
-  Status beforeOptimizer(Peers& peers, const Model& model) const override {
+  Status beforeOptimizer(GossipPeers& peers, const Model& model) const override {
     const LongVector sent = {model.state[0], model.state[1]}, mean = {model.state[2], model.state[3]};
     std::vector<float> difference(model.g.size()), own(model.g.size());
     std::vector<double> change(model.g.size());

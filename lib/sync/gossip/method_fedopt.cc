@@ -70,7 +70,7 @@ class FedAvg : public Rule {
   void begin(const Model& model) const override { std::copy(model.x.begin(), model.x.end(), model.state[0].begin()); }
   [[nodiscard]] bool actsAfter(std::uint64_t step) const override { return step % part_.period == 0; }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     std::vector<float>& reference = model.state[0];
     const float factor = factorOf(part_, peers.rank(), peers.size(), model.step / part_.period);
     std::vector<float> difference(reference.size(), 0.0f);
@@ -132,7 +132,7 @@ class FedProx : public FedAvg {
 
   [[nodiscard]] bool actsBefore(std::uint64_t) const override { return true; }
 
-  Status beforeOptimizer(Peers&, const Model& model) const override {
+  Status beforeOptimizer(GossipPeers&, const Model& model) const override {
     const float pull = static_cast<float>(model.lr) * mu_;
     for (std::size_t i = 0; i < model.x.size(); ++i) {
       model.x[i] -= pull * (model.x[i] - model.state[0][i]);

@@ -88,7 +88,7 @@ class HeLoCo : public Rule {
   void rejoin(const Model& model) const override { std::copy(model.x.begin(), model.x.end(), model.state[2].begin()); }
   [[nodiscard]] bool actsAfter(std::uint64_t step) const override { return step % period_ == 0; }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     std::vector<float>& start = model.state[2];
     const std::size_t count = start.size();
     Status status = peers.pairs().change(0, [&](std::span<float> centre) {
@@ -103,7 +103,7 @@ class HeLoCo : public Rule {
   }
 
   /// The model is rank 0's; steps since a rank's last difference are dropped.
-  Status finish(Peers& peers, const Model& model) const override {
+  Status finish(GossipPeers& peers, const Model& model) const override {
     std::vector<float> centre(2 * model.x.size());
     Status status = peers.barrier();
     if (status.isOk()) {

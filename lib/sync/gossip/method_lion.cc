@@ -27,7 +27,7 @@ class MajorityVote : public Rule {
   }
   [[nodiscard]] bool actsBefore(std::uint64_t) const override { return true; }
 
-  Status beforeOptimizer(Peers& peers, const Model& model) const override {
+  Status beforeOptimizer(GossipPeers& peers, const Model& model) const override {
     std::vector<float>& momentum = model.state[0];
     std::vector<float> candidate(momentum.size());
     for (std::size_t i = 0; i < momentum.size(); ++i) {

@@ -47,13 +47,13 @@ class Attending : public Rule {
     return needs;
   }
   void rejoin(const Model& model) const override { model.scalars[0] = 0; }
-  Status resume(Peers&, const Model& model) const override {
+  Status resume(GossipPeers&, const Model& model) const override {
     rejoin(model); // another process has another clock
     return Status::ok();
   }
   [[nodiscard]] bool actsAfter(std::uint64_t step) const override { return step % plan_.period == 0; }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     const std::uint64_t rounds = plan_.rounds > 0 ? plan_.rounds : peers.period();
     const std::uint64_t first = (model.step / plan_.period - 1) * rounds;
     constexpr double kFirst = 1; // seconds before the first average: the ranks do not begin at the same moment
@@ -74,7 +74,8 @@ class Attending : public Rule {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
-  Status meet(Peers& peers, const Model& model, std::uint64_t round, std::chrono::duration<double> patience) const {
+  Status meet(GossipPeers& peers, const Model& model, std::uint64_t round,
+              std::chrono::duration<double> patience) const {
     Result<std::vector<int>> found = peers.partners(round, peers.rank());
     if (!found.isOk()) {
       return found.status();

@@ -45,7 +45,7 @@ class NoLoCo : public Rule {
 
   void begin(const Model& model) const override { std::copy(model.x.begin(), model.x.end(), model.state[0].begin()); }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     std::vector<float>& phi = model.state[0];
     std::vector<float>& delta = model.state[1];
     const int partner = partnerOf(peers.rank(), peers.size(), seed_, model.step / period_);

@@ -81,7 +81,7 @@ class OneByte : public Rule {
   }
   [[nodiscard]] bool actsBefore(std::uint64_t) const override { return true; }
 
-  Status beforeOptimizer(Peers& peers, const Model& model) const override {
+  Status beforeOptimizer(GossipPeers& peers, const Model& model) const override {
     std::vector<std::byte> mine(samples_), all(samples_ * static_cast<std::size_t>(peers.size()));
     for (std::size_t k = 0; k < mine.size(); ++k) {
       const Result<double> slope = slopeAlong(directionOf(peers.size(), model.step, ownFirst(peers) + k), model);
@@ -107,10 +107,10 @@ class OneByte : public Rule {
     }
     return status;
   }
-  Status finish(Peers&, const Model&) const override { return Status::ok(); } // the ranks are equal
+  Status finish(GossipPeers&, const Model&) const override { return Status::ok(); } // the ranks are equal
 
  private:
-  [[nodiscard]] std::size_t ownFirst(const Peers& peers) const {
+  [[nodiscard]] std::size_t ownFirst(const GossipPeers& peers) const {
     return samples_ * static_cast<std::size_t>(peers.rank());
   }
   [[nodiscard]] Direction directionOf(int ranks, std::uint64_t step, std::size_t number) const {

@@ -19,7 +19,7 @@ class PopulationAveraging : public Rule {
   [[nodiscard]] Needs needs() const override { return {}; }
   [[nodiscard]] bool actsAfter(std::uint64_t step) const override { return step % period_ == 0; }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     const auto pull = static_cast<float>((1 - alpha_) * (lr0_ > 0 ? model.lr / lr0_ : 1));
     std::vector<float> mean(model.x.begin(), model.x.end());
     Status status = peers.mean(mean);

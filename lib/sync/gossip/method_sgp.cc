@@ -46,7 +46,7 @@ class PushSum : public Rule {
   void rejoin(const Model& model) const override { begin(model); }
   [[nodiscard]] bool actsAfter(std::uint64_t) const override { return true; }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     takeStep(model);
     Status status = peers.mix(model.state[0], model.step - 1);
     if (status.isOk()) {
@@ -56,7 +56,7 @@ class PushSum : public Rule {
   }
 
   /// The mean of x, whose sum is kept; that of z is another.
-  Status finish(Peers& peers, const Model& model) const override {
+  Status finish(GossipPeers& peers, const Model& model) const override {
     takeStep(model);
     Status status = peers.exactMean(model.state[0]);
     mass(model) = 1;
@@ -73,13 +73,13 @@ class PushSum : public Rule {
       x[i] += model.x[i] - quotient(x[i], mass(model));
     }
   }
-  [[nodiscard]] Status noWeight(const Peers& peers, const Model& model, double weight) const {
+  [[nodiscard]] Status noWeight(const GossipPeers& peers, const Model& model, double weight) const {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          fmt::format("rank {} has a push-sum weight of {} after step {}: with topology '{}' it gives "
                                      "all of it away and gets none; every rank must keep a part, or get one",
                                      peers.rank(), weight, model.step, topology_));
   }
-  Status showQuotient(const Peers& peers, const Model& model) const {
+  Status showQuotient(const GossipPeers& peers, const Model& model) const {
     if (!(mass(model) > 0)) {
       return noWeight(peers, model, mass(model));
     }
@@ -112,7 +112,7 @@ class OverlappedPushSum : public PushSum {
   }
   void rejoin(const Model& model) const override { begin(model); }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     takeStep(model);
     if ((model.step - 1) % overlap_ != 0) {
       return showQuotient(peers, model);
@@ -136,7 +136,7 @@ class OverlappedPushSum : public PushSum {
     return showQuotient(peers, model);
   }
 
-  Status finish(Peers& peers, const Model& model) const override {
+  Status finish(GossipPeers& peers, const Model& model) const override {
     takeStep(model);
     if (Status status = peers.arrive(); !status.isOk()) {
       return status;
@@ -177,7 +177,7 @@ class UnwaitingPushSum : public PushSum {
   }
   void rejoin(const Model& model) const override { begin(model); }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     const std::uint64_t round = model.step - 1;
     const Result<std::vector<int>> partners = peers.partners(round, peers.rank());
     if (!partners.isOk()) {
@@ -216,7 +216,7 @@ class UnwaitingPushSum : public PushSum {
 
   /// After the barrier all pushes have arrived. The mean is reached by additions, so that later pushes of other ranks
   /// stay.
-  Status finish(Peers& peers, const Model& model) const override {
+  Status finish(GossipPeers& peers, const Model& model) const override {
     std::vector<float> own;
     Status status = takeStepAndKeep(peers, model, 1, own);
     if (status.isOk()) {
@@ -245,7 +245,7 @@ class UnwaitingPushSum : public PushSum {
 
  private:
   /// Adds what the optimizer has done, shows the quotient, and leaves the part `kept` of x and w; `own`: all of them.
-  Status takeStepAndKeep(Peers& peers, const Model& model, float kept, std::vector<float>& own) const {
+  Status takeStepAndKeep(GossipPeers& peers, const Model& model, float kept, std::vector<float>& own) const {
     const std::size_t count = model.x.size();
     Status status = peers.pairs().change(peers.rank(), [&](std::span<float> memory) {
       for (std::size_t i = 0; i < count; ++i) {

@@ -23,7 +23,7 @@ class Sparta : public Rule {
   }
   [[nodiscard]] bool actsAfter(std::uint64_t) const override { return true; }
 
-  Status afterOptimizer(Peers& peers, const Model& model) const override {
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override {
     std::vector<std::size_t> places;
     std::vector<float> chosen;
     for (std::size_t i = 0; i < model.x.size(); ++i) {

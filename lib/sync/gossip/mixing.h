@@ -38,11 +38,11 @@ class Mixing : public Rule {
   }
   [[nodiscard]] bool actsBefore(std::uint64_t step) const override { return plan_.before && step % plan_.period == 0; }
   [[nodiscard]] bool actsAfter(std::uint64_t step) const override { return !plan_.before && step % plan_.period == 0; }
-  Status beforeOptimizer(Peers& peers, const Model& model) const override { return exchange(peers, model); }
-  Status afterOptimizer(Peers& peers, const Model& model) const override { return exchange(peers, model); }
+  Status beforeOptimizer(GossipPeers& peers, const Model& model) const override { return exchange(peers, model); }
+  Status afterOptimizer(GossipPeers& peers, const Model& model) const override { return exchange(peers, model); }
 
  private:
-  Status exchange(Peers& peers, const Model& model) const {
+  Status exchange(GossipPeers& peers, const Model& model) const {
     if (plan_.global_period > 0 && model.step % plan_.global_period == 0) {
       return peers.mean(model.x);
     }
@@ -55,7 +55,7 @@ class Mixing : public Rule {
     }
     return Status::ok();
   }
-  [[nodiscard]] std::vector<int> orderIn(const Peers& peers, std::uint64_t round) const {
+  [[nodiscard]] std::vector<int> orderIn(const GossipPeers& peers, std::uint64_t round) const {
     const std::uint64_t number = round / peers.period() % (static_cast<std::uint64_t>(peers.size()) + 1);
     return plan_.rotation && number > 0 ? randomOrder(peers.size(), *plan_.rotation, number) : std::vector<int>();
   }

@@ -21,7 +21,7 @@ class DeviceRuns : public testing::TestWithParam<RunCase> {
     Lent at_values{Floats()}, at_residual{Floats()}, at_state{Floats()}, at_scratch{Floats()};
     std::unique_ptr<CodecRun> run;
     std::unique_ptr<compressors::cuda::DeviceRun> device_run;
-    Phase phase, device_phase;
+    CodecPhase phase, device_phase;
   };
 
   static Floats downloaded(std::span<float> on_device) {

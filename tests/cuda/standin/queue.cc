@@ -10,7 +10,7 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(1);
 
 /// Behind a closed gate a stream of an H200 takes 510 copies and as many memory operations (goss-device-limits).
-constexpr std::uint64_t kMostItems = 1020;
+constexpr std::uint64_t kMaxItems = 1020;
 
 } // namespace
 
@@ -33,7 +33,7 @@ std::uint64_t Queue::push(Item item) {
 
 void Queue::awaitRoom() const {
   std::unique_lock lock(mutex_);
-  while (pushed_ - completed_ >= kMostItems && !lost())
+  while (pushed_ - completed_ >= kMaxItems && !lost())
     ran_.wait_for(lock, kLook);
 }
 

@@ -234,8 +234,8 @@ class Town {
       send(rank, from, outcome(rank));
       if (destroyed_[at(rank)]) send(rank, from, farewell(rank));
     }
-    if (message.decided) return ranks_[at(rank)]->hearDecision(from, message.outcome);
-    ranks_[at(rank)]->hear(from, message.outcome.view);
+    if (message.decided) return ranks_[at(rank)]->receiveDecision(from, message.outcome);
+    ranks_[at(rank)]->receiveView(from, message.outcome.view);
     if (!message.left && ranks_[at(rank)]->owesView(message.outcome.view)) send(rank, from, ownView(rank));
   }
 
@@ -274,13 +274,13 @@ class Town {
     if (const std::vector<int> audience = agreement.audience(); untold_[at(rank)] && !audience.empty()) {
       untold_[at(rank)] = false;
       for (const int to : audience) {
-        const bool asks = manner_ == Manner::speaker && agreement.isAwaited(to);
+        const bool asks = manner_ == Manner::coordinator && agreement.isAwaited(to);
         send(rank, to, has_decided ? outcome(rank, asks) : decides ? farewell(rank) : ownView(rank));
       }
     }
     if (!ends) return;
     ended_.insert(rank);
-    if (has_decided && agreement.speaksForOthers()) tellAll(rank, outcome(rank));
+    if (has_decided && agreement.isCoordinator()) tellAll(rank, outcome(rank));
   }
 
   void tellAll(int from, const Message& message) {
@@ -343,8 +343,8 @@ void expectOneDecision(const Town& town, unsigned seed) {
 
 class Agreements : public ::testing::TestWithParam<Manner> {};
 
-INSTANTIATE_TEST_SUITE_P(Manners, Agreements, ::testing::Values(Manner::all, Manner::speaker),
-                         [](const auto& instance) { return instance.param == Manner::all ? "all" : "speaker"; });
+INSTANTIATE_TEST_SUITE_P(Manners, Agreements, ::testing::Values(Manner::all, Manner::coordinator),
+                         [](const auto& instance) { return instance.param == Manner::all ? "all" : "coordinator"; });
 
 TEST_P(Agreements, WhoeverDiesWheneverTheLivingDecideAlikeAndGoOn) {
   for (unsigned seed = 0; seed < 3000; ++seed) {
@@ -359,7 +359,7 @@ TEST_P(Agreements, WhoeverDiesWheneverTheLivingDecideAlikeAndGoOn) {
       }
       more = town.step();
     }
-    if (GetParam() == Manner::speaker) town.comeToRest();
+    if (GetParam() == Manner::coordinator) town.comeToRest();
     for (int rank = 0; rank < town.size(); ++rank)
       if (town.living(rank)) {
         ASSERT_TRUE(town.decision(rank).has_value()) << "seed " << seed << ", rank " << rank;
@@ -381,7 +381,7 @@ TEST_P(Agreements, RanksThatLoseEachOtherNeverDecideDifferentlyAmongThoseThatSta
     do {
       if (steps++ == when) town.reset(one, other);
     } while (town.step() || steps <= when);
-    if (GetParam() == Manner::speaker) town.comeToRest();
+    if (GetParam() == Manner::coordinator) town.comeToRest();
     // The two that are cut off from each other may each have decided with the third and fourth, but not these two.
     std::optional<AgreementView> agreed;
     for (int rank = 0; rank < 4; ++rank) {
@@ -456,29 +456,29 @@ TEST_P(Agreements, NeverDoTwoHalvesGoOnHoweverTheyAreCutApart) {
 /// Rank 1 left rank 0 out before it learned better, and rank 0 decides before it has told its view.
 TEST(Agreement, ADecisionThatCannotBeAdoptedIsAViewToAgreeWith) {
   const auto reserve = [](std::uint32_t wanted) { return wanted; };
-  Agreement zero(0, 9, reserve, Manner::speaker);
-  Agreement one(1, 9, reserve, Manner::speaker);
+  Agreement zero(0, 9, reserve, Manner::coordinator);
+  Agreement one(1, 9, reserve, Manner::coordinator);
   AgreementView cut_off = viewOf({{8, 0}}, 9, false);
   for (int rank = 2; rank < 8; ++rank) {
     one.accuse(rank, true);
     cut_off.accuse(8, rank, true, 9);
   }
-  one.hear(8, cut_off);
+  one.receiveView(8, cut_off);
   ASSERT_THAT(remainingRanks(one.view(), 9), ElementsAre(1, 8));
   one.accuse(8, true);
   ASSERT_THAT(remainingRanks(one.view(), 9), ElementsAre(0, 1));
-  zero.hear(1, one.view());
+  zero.receiveView(1, one.view());
   ASSERT_TRUE(zero.decision().has_value());
-  one.hearDecision(0, {*zero.decision(), zero.agreed(), false});
+  one.receiveDecision(0, {*zero.decision(), zero.agreed(), false});
   ASSERT_TRUE(one.decision().has_value()) << "it waits for a view that nobody will send";
   EXPECT_EQ(*one.decision(), *zero.decision());
-  zero.hearDecision(1, {*one.decision(), one.agreed(), false});
+  zero.receiveDecision(1, {*one.decision(), one.agreed(), false});
   EXPECT_TRUE(zero.isComplete() && one.isComplete());
 }
 
-TEST(Agreement, WhereTheSpeakerIsSilentThoseThatWouldSpeakAfterItAreWatchedToo) {
+TEST(Agreement, WhereTheCoordinatorIsSilentThoseThatWouldCoordinateAfterItAreWatchedToo) {
   Agreement agreement(
-      6, 10, [](std::uint32_t wanted) { return wanted; }, Manner::speaker);
+      6, 10, [](std::uint32_t wanted) { return wanted; }, Manner::coordinator);
   std::set<int> silent;
   const auto watched = [&] { return agreement.watched([&](int rank) { return silent.contains(rank); }); };
   EXPECT_THAT(watched(), ElementsAre(0));
@@ -489,8 +489,8 @@ TEST(Agreement, WhereTheSpeakerIsSilentThoseThatWouldSpeakAfterItAreWatchedToo) 
   EXPECT_THAT(agreement.asked(), ElementsAre(0)) << "The others are not asked.";
   silent = {0, 1, 2, 3, 4};
   EXPECT_THAT(watched(), ElementsAre(0, 1, 2, 3, 4, 5));
-  agreement.hear(0, agreement.view()); // Rank 0 has told what this rank needs, and then fallen silent.
-  silent = {0, 1, 2, 3, 4, 5};         // This rank would speak, and awaits the others.
+  agreement.receiveView(0, agreement.view()); // Rank 0 has told what this rank needs, and then fallen silent.
+  silent = {0, 1, 2, 3, 4, 5};                // This rank would coordinate, and awaits the others.
   EXPECT_THAT(watched(), ElementsAre(0, 1, 2, 3, 4, 5, 7, 8, 9));
   agreement.accuse(0, false);
   agreement.accuse(2, false);
@@ -502,7 +502,7 @@ TEST(Agreement, WhereTheSpeakerIsSilentThoseThatWouldSpeakAfterItAreWatchedToo) 
 
 TEST(Agreement, AmongHundredsNotManyMoreRanksAreWatchedThanAreSilent) {
   const Agreement agreement(
-      200, 256, [](std::uint32_t wanted) { return wanted; }, Manner::speaker);
+      200, 256, [](std::uint32_t wanted) { return wanted; }, Manner::coordinator);
   std::size_t watched = 0;
   for (const std::size_t expected : {1U, 5U, 21U, 38U, 55U}) {
     watched = agreement.watched([&](int rank) { return static_cast<std::size_t>(rank) < watched; }).size();
@@ -521,11 +521,11 @@ TEST(Agreement, NumbersThatAreTakenAreRaised) {
   next = 9; // Another communicator took 4 to 8 meanwhile.
   AgreementView theirs;
   theirs.context = 5;
-  agreement.hear(1, theirs);
+  agreement.receiveView(1, theirs);
   EXPECT_FALSE(agreement.decision().has_value()) << "5 is taken here";
   EXPECT_EQ(agreement.view().context, 9u);
   theirs.context = 9;
-  agreement.hear(1, theirs);
+  agreement.receiveView(1, theirs);
   ASSERT_TRUE(agreement.decision().has_value());
   EXPECT_EQ(agreement.decision()->context, 9u);
   EXPECT_THAT(agreement.decision()->accused, IsEmpty());
@@ -561,7 +561,7 @@ TEST(Agreement, TwoAtATimeFindTheirNumbers) {
       told[rank] = {agreements[rank][0]->view(), agreements[rank][1]->view()};
     for (std::size_t rank = 0; rank < 2; ++rank) {
       for (const std::size_t which : {rank, 1 - rank})
-        agreements[rank][which]->hear(static_cast<int>(1 - rank), told[1 - rank][which]);
+        agreements[rank][which]->receiveView(static_cast<int>(1 - rank), told[1 - rank][which]);
     }
   }
   EXPECT_GT(rounds, 3) << "this order has no conflict";

@@ -82,16 +82,16 @@ class Ranks {
     [[nodiscard]] bool isOver(std::uint32_t serial) const {
       return std::find(over.begin(), over.end(), serial) != over.end();
     }
-    void wantOnLoop(std::uint32_t serial) override {
+    void requestOnLoop(std::uint32_t serial) override {
       const int to = partners[serial];
-      ranks.send(self, to, [this, to, serial] { ranks.at(to).pairing.wantedOnLoop({self, serial, {0, 1}}); });
+      ranks.send(self, to, [this, to, serial] { ranks.at(to).pairing.requestedOnLoop({self, serial, {0, 1}}); });
     }
-    void offerOnLoop(const Pairing::Want& want) override {
-      ranks.send(self, want.rank, [this, want, theirs = value] {
-        One& origin = ranks.at(want.rank);
-        if (origin.isOver(want.serial)) return origin.answer(self, 0);
+    void offerOnLoop(const Pairing::Request& request) override {
+      ranks.send(self, request.rank, [this, request, theirs = value] {
+        One& origin = ranks.at(request.rank);
+        if (origin.isOver(request.serial)) return origin.answer(self, 0);
         origin.theirs = theirs;
-        origin.pairing.offeredOnLoop(want.serial);
+        origin.pairing.offeredOnLoop(request.serial);
       });
     }
     void settleOnLoop(std::uint32_t serial) override {
@@ -193,8 +193,8 @@ TEST(Pairing, AveragesThatAreGivenUpHoldNobodyUp) {
 }
 
 struct OfferList final : Pairing::Host {
-  void wantOnLoop(std::uint32_t) override {}
-  void offerOnLoop(const Pairing::Want& want) override { offers.emplace_back(want.rank, want.serial); }
+  void requestOnLoop(std::uint32_t) override {}
+  void offerOnLoop(const Pairing::Request& request) override { offers.emplace_back(request.rank, request.serial); }
   void settleOnLoop(std::uint32_t) override {}
   std::vector<std::pair<int, std::uint32_t>> offers; ///< Rank and serial.
 };
@@ -202,9 +202,9 @@ struct OfferList final : Pairing::Host {
 TEST(Pairing, ARankThatWantsAnewGetsNoOfferForWhatItGaveUp) {
   OfferList host;
   Pairing pairing(0, host);
-  pairing.wantedOnLoop({2, 1, {0, 1}});
+  pairing.requestedOnLoop({2, 1, {0, 1}});
   for (const std::uint32_t serial : {1U, 2U, 3U}) // Rank 1 gives up the first two.
-    pairing.wantedOnLoop({1, serial, {0, 1}});
+    pairing.requestedOnLoop({1, serial, {0, 1}});
   pairing.endedOnLoop();
   pairing.endedOnLoop();
   EXPECT_EQ(host.offers, (std::vector<std::pair<int, std::uint32_t>>{{2, 1}, {1, 3}}));
@@ -214,9 +214,9 @@ TEST(Pairing, ARankThatWantsAnewGetsNoOfferForWhatItGaveUp) {
 TEST(Pairing, ARankThatLeavesHoldsNobodyUp) {
   OfferList host;
   Pairing pairing(0, host);
-  pairing.wantedOnLoop({1, 1, {0, 1}});
+  pairing.requestedOnLoop({1, 1, {0, 1}});
   for (const int rank : {2, 3})
-    pairing.wantedOnLoop({rank, 1, {0, 1}});
+    pairing.requestedOnLoop({rank, 1, {0, 1}});
   pairing.leftOnLoop(2); // It waits for an offer.
   pairing.leftOnLoop(1); // It has one.
   EXPECT_EQ(host.offers, (std::vector<std::pair<int, std::uint32_t>>{{1, 1}, {3, 1}}));

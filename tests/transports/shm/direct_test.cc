@@ -306,7 +306,7 @@ TEST(DirectSender, OnlyMessagesThatAreStoredGoWhereThePeerReadsNoOthers) {
   const shm::Segment theirs = shm::Segment::attach(platform::UniqueFd(::dup(mine.fd())), mine.ringBytes(), 1).take();
   Deferred deferred;
   Matcher matcher(1, deferred);
-  shm::Lending lending;
+  shm::LentRegions lending;
   shm::DirectSender sender(lending, matcher, 1000, true);
   sender.attach(mine, -1);
   shm::RingWriter writer(mine);
@@ -496,10 +496,10 @@ TEST_F(ShmReply, OfALinkThatBreaksGetsNowhere) {
   EXPECT_TRUE(roomHolds(7));
 }
 
-TEST(ShmLending, LendsNothingOfARegionOnceAPeerWasStuckInIt) {
+TEST(ShmLentRegions, LendsNothingOfARegionOnceAPeerWasStuckInIt) {
   const platform::SharedPages pages = platform::SharedPages::create(kBytes).take();
   std::byte* const other = pages.data() + kBytes / 2;
-  shm::Lending lending;
+  shm::LentRegions lending;
   lending.add({pages.data(), pages.bytes(), pages.fd()});
   ASSERT_NE(lending.holding(other, 100), nullptr);
   ASSERT_TRUE(lending.replacePages({pages.data(), 100}));

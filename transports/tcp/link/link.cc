@@ -41,7 +41,7 @@ std::string lossReason(const ConnectionSet& connections, std::string otherwise) 
 LinkState Link::state() const {
   if (!refused_.isOk() || matcher_.hasFailed()) return LinkState::failed;
   if (wanted_ && writer_) return LinkState::ready;
-  return on_use_ && !begun_ && !connections_.isBegun() ? LinkState::idle : LinkState::connecting;
+  return on_demand_ && !begun_ && !connections_.isBegun() ? LinkState::idle : LinkState::connecting;
 }
 
 Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller,
@@ -61,7 +61,7 @@ Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller
 }
 
 void Link::refuse(const Status& why, PeerLoss how) {
-  if (on_use_ && refused_.isOk() && !matcher_.hasFailed()) {
+  if (on_demand_ && refused_.isOk() && !matcher_.hasFailed()) {
     loss_ = how;
     unexplained_ = how == PeerLoss::silent && !given_up_;
     urgent_ = refusal_is_news_ = true;
@@ -98,7 +98,7 @@ bool Link::run(bool broken) {
   if (ended_ || left_) return drained;
   // Resumable connections find out by reading that they are lost.
   if (connections_.areResumable()) broken = false;
-  if (!reader_ && on_use_ && given_up_) {
+  if (!reader_ && on_demand_ && given_up_) {
     refuse(why_given_up_);
     return true;
   }
@@ -181,7 +181,7 @@ Status Link::end() {
 }
 
 void Link::giveUp(const Status& why) {
-  if (!reader_ && !on_use_) return refuse(why);
+  if (!reader_ && !on_demand_) return refuse(why);
   if (!refused_.isOk()) return;
   why_given_up_ = why;
   given_up_ = true;

@@ -22,7 +22,7 @@ namespace goss::transports::tcp {
 /// One thread. States:
 ///
 ///     from        to       when
-///     idle        connecting  begin(), or the first of its connections was adopted; of a link on use alone
+///     idle        connecting  begin(), or the first of its connections was adopted; of an on-demand link alone
 ///     connecting  ready    the last of its connections was adopted and connect() was called
 ///     connecting  failed   refuse()
 ///     ready       failed   run(): the peer said goodbye, closed, or sent what makes no sense
@@ -39,16 +39,16 @@ class Link {
   [[nodiscard]] LinkState state() const;
   [[nodiscard]] const Status& error() const { return refused_.isOk() ? matcher_.failure() : refused_; }
 
-  /// `on_use`: the link is made at its first use; the link keeps messages until it is ready, and takeRefusal() reports
-  /// its refusal.
-  void setWanted(bool on_use = false) {
+  /// `on_demand`: the link is made at its first use; the link keeps messages until it is ready, and takeRefusal()
+  /// reports its refusal.
+  void setWanted(bool on_demand = false) {
     wanted_ = true;
-    on_use_ = on_use;
+    on_demand_ = on_demand;
     urgent_ = connections_.haveRecords(); // Connections that were lost before are to be found now.
   }
   [[nodiscard]] bool wanted() const { return wanted_; }
-  [[nodiscard]] bool isOnUse() const { return on_use_; }
-  /// One of the ends needs this link, which is on use.
+  [[nodiscard]] bool isOnDemand() const { return on_demand_; }
+  /// One of the ends needs this on-demand link.
   void begin() { begun_ = true; }
   /// Keeps a message for which send() is too early. False: the link is ready, or has failed.
   bool keep(SendOperation& operation);
@@ -58,7 +58,7 @@ class Link {
   [[nodiscard]] const ConnectionSet& connections() const { return connections_; }
   /// Ends a link that never became ready. Called out of progress(), or before anything was posted.
   void refuse(const Status& why, PeerLoss how = PeerLoss::silent);
-  /// Whether a link on use was refused since the last call.
+  /// Whether an on-demand link was refused since the last call.
   [[nodiscard]] bool takeRefusal() { return std::exchange(refusal_is_news_, false); }
 
   bool send(SendOperation& operation) { return writer_->post(operation); }
@@ -74,11 +74,11 @@ class Link {
   [[nodiscard]] bool hasEnded() const { return ended_; }
   /// When the link has ended: how the peer was lost. Where isUnexplained(), a call may show that `silent` is `ended`.
   [[nodiscard]] PeerLoss loss() const { return loss_; }
-  /// Whether the peer has sent anything over the link. A peer that leaves while a link on use is being made may not say
-  /// goodbye over it.
+  /// Whether the peer has sent anything over the link. A peer that leaves while an on-demand link is being made may not
+  /// say goodbye over it.
   [[nodiscard]] bool isHeard() const { return heard_; }
-  /// Whether a connection that is not resumed ended without a goodbye, or a link on use could not be made. Either the
-  /// peer's process has ended, or a middlebox on the path causes that.
+  /// Whether a connection that is not resumed ended without a goodbye, or an on-demand link could not be made. Either
+  /// the peer's process has ended, or a middlebox on the path causes that.
   [[nodiscard]] bool isUnexplained() const { return unexplained_; }
   /// Fails all operations and closes. Returns the reason.
   Status end();
@@ -128,10 +128,10 @@ class Link {
   bool urgent_ = false; ///< run() must check something.
   std::unique_ptr<FrameWriter> writer_;
   std::unique_ptr<FrameReader> reader_;
-  OperationList<SendOperation> kept_; ///< Messages for a link on use that is not ready.
+  OperationList<SendOperation> kept_; ///< Messages for an on-demand link that is not ready.
   bool wanted_ = false;
-  bool on_use_ = false;
-  bool begun_ = false;           ///< Of a link on use: see begin().
+  bool on_demand_ = false;
+  bool begun_ = false;           ///< Of an on-demand link: see begin().
   bool refusal_is_news_ = false; ///< See takeRefusal().
   bool given_up_ = false;        ///< The stream cannot go on, or the peer was given up.
   Status why_given_up_;          ///< Why, when the connections do not tell.

@@ -25,11 +25,11 @@ class RelaySearch {
  public:
   /// How to call a rank: its addresses, its identity, and whether a link to it stands; empty when the rank has no
   /// addresses.
-  struct Candidate {
+  struct Contact {
     Dialer::Target target;
     bool linked = false;
   };
-  using Directory = std::function<std::optional<Candidate>(int rank)>;
+  using Directory = std::function<std::optional<Contact>(int rank)>;
   /// Gets a stream whose other end is `peer`; what `via` relays has not begun yet.
   using Handler = std::function<void(int peer, int via, platform::Stream stream)>;
 

@@ -256,7 +256,7 @@ platform::StreamResult RecordStream::write(platform::Stream& stream, std::span<c
       if (flushed.ended && pieces.done() == 0) return flushed;
       if (flushed.ended || hasUnsent()) break;
     }
-    const std::size_t size = std::min({pieces.left(), mostInRecord(), window_ - ring_.size()});
+    const std::size_t size = std::min({pieces.left(), maxInRecord(), window_ - ring_.size()});
     if (size == 0) break;
     for (std::size_t taken = 0; taken < size;) {
       const iovec piece = pieces.front(size - taken);
@@ -300,7 +300,7 @@ bool RecordStream::beginRecord() {
   if (unsent == 0 && !acknowledge_now_) return false;
   // The first record of a connection that replaces another one only says how many bytes have arrived.
   const bool first = acknowledge_first_;
-  payload_left_ = first ? 0 : static_cast<std::size_t>(std::min<std::uint64_t>(unsent, mostInRecord()));
+  payload_left_ = first ? 0 : static_cast<std::size_t>(std::min<std::uint64_t>(unsent, maxInRecord()));
   header_ = encodeRecordHeader({static_cast<std::uint32_t>(payload_left_), used_, payloadChecksum()}, checked_);
   header_left_ = header_.size();
   last_acknowledgement_ = used_;

@@ -78,7 +78,7 @@ class RecordStream {
   [[nodiscard]] platform::StreamResult brokenEnd() const;
   [[nodiscard]] std::uint32_t payloadChecksum() const;
   [[nodiscard]] std::size_t rawSpace() const;
-  [[nodiscard]] std::size_t mostInRecord() const { return checked_ ? kMaxCheckedBytes : kMaxRecordBytes; }
+  [[nodiscard]] std::size_t maxInRecord() const { return checked_ ? kMaxCheckedBytes : kMaxRecordBytes; }
   std::size_t takeKept(Pieces& to);
   void use(std::size_t bytes);
   bool beginRecord();

@@ -105,7 +105,7 @@ class Executor {
     skip_ = number;
     most_syncs_ = 0;
   }
-  [[nodiscard]] std::size_t mostSyncs() const { return most_syncs_; }
+  [[nodiscard]] std::size_t maxSyncs() const { return most_syncs_; }
 
  private:
   struct Lane {
@@ -202,6 +202,6 @@ const std::array<Word, kLanes>& exchange(Meeting meeting, Word own) {
 }
 void run(const Grid& grid, const std::function<void()>& kernel) { Executor::executor().run(grid, kernel); }
 void skipSync(std::size_t number) { Executor::executor().skipSync(number); }
-std::size_t mostSyncs() { return Executor::executor().mostSyncs(); }
+std::size_t maxSyncs() { return Executor::executor().maxSyncs(); }
 
 } // namespace goss::test::simt

@@ -49,7 +49,7 @@ inline constexpr std::size_t kSkipNone = std::numeric_limits<std::size_t>::max()
 inline constexpr std::size_t kSkipAll = kSkipNone - 1;
 void skipSync(std::size_t number);
 /// The most __syncwarp() of any warp since the last skipSync().
-std::size_t mostSyncs();
+std::size_t maxSyncs();
 
 template <typename T>
 T shuffle(T own, unsigned from) {

@@ -52,7 +52,7 @@ class MissingSync : public testing::TestWithParam<Synced> {};
 TEST_P(MissingSync, IsFound) {
   const Synced what = GetParam();
   ASSERT_TRUE(encodesAsTheHost(what.spec, simt::kSkipNone));
-  const std::size_t syncs = std::min<std::size_t>(simt::mostSyncs(), 12);
+  const std::size_t syncs = std::min<std::size_t>(simt::maxSyncs(), 12);
   ASSERT_GE(syncs, what.least);
   const auto fails = [](int status) { return status != 0; };
   for (std::size_t number = 0; number < syncs; ++number) {

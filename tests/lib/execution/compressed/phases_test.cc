@@ -54,7 +54,7 @@ class Reference {
     }
     ++step_;
     for (bool done = false; !done;) {
-      std::vector<Phase> wants;
+      std::vector<CodecPhase> wants;
       for (const auto& run : runs)
         wants.push_back(run->next().take());
       done = wants[0].want == PhaseWant::done;
@@ -90,12 +90,12 @@ class Reference {
     return run.take();
   }
 
-  static void answer(const std::vector<Phase>& wants) {
+  static void answer(const std::vector<CodecPhase>& wants) {
     if (wants[0].want == PhaseWant::add) {
       std::vector<std::byte> sum(wants[0].payload.begin(), wants[0].payload.end());
       for (std::size_t r = 1; r < wants.size(); ++r)
         EXPECT_TRUE(wants[0].codec->addPayload(wants[r].payload, wants[r].count, sum).isOk());
-      for (const Phase& phase : wants)
+      for (const CodecPhase& phase : wants)
         std::copy(sum.begin(), sum.end(), phase.payload.begin());
       return;
     }
@@ -105,7 +105,7 @@ class Reference {
         const float other = wants[r].values[i];
         result = wants[0].want == PhaseWant::sum ? result + other : std::max(result, other);
       }
-      for (const Phase& phase : wants)
+      for (const CodecPhase& phase : wants)
         phase.values[i] = result;
     }
   }

@@ -1,6 +1,6 @@
 /// One end of the link between two processes of a host.
-#ifndef GOSS_TRANSPORTS_SHM_PEER_H_
-#define GOSS_TRANSPORTS_SHM_PEER_H_
+#ifndef GOSS_TRANSPORTS_SHM_LINK_H_
+#define GOSS_TRANSPORTS_SHM_LINK_H_
 
 #include "gossamer/message.h"
 #include "gossamer/short_messages.h"
@@ -8,7 +8,7 @@
 #include "platform/fd.h"
 #include "transports/common/deferred.h"
 #include "transports/common/matcher.h"
-#include "transports/common/parted_recvs.h"
+#include "transports/common/multipart_recvs.h"
 #include "transports/shm/address_reading.h"
 #include "transports/shm/direct_receiver.h"
 #include "transports/shm/direct_sender.h"
@@ -21,7 +21,7 @@
 namespace goss::transports::shm {
 
 /// Lengths and settings that decide how a message is sent; see gossamer/config.h.
-struct PeerOptions {
+struct LinkOptions {
   std::size_t unexpected_bytes = 0;
   std::size_t direct_bytes = 0; ///< Minimum length of a message that is read in place.
   bool maps = true;             ///< Whether peers read lent memory in place.
@@ -42,10 +42,10 @@ struct PeerOptions {
 ///     any         corrupt record, broken promise         gone
 ///
 /// One thread; callbacks come out of progress() alone.
-class Peer {
+class Link {
  public:
   /// `lending` and `deferred` outlive this object.
-  Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& deferred);
+  Link(int rank, const LinkOptions& options, LentRegions& lending, Deferred& deferred);
 
   void attach(Segment segment, platform::UniqueFd socket);
   [[nodiscard]] bool attached() const { return segment_.valid(); }
@@ -114,10 +114,10 @@ class Peer {
   void failSends(const Status& status);
 
   const int rank_;
-  const PeerOptions options_;
+  const LinkOptions options_;
   Matcher matcher_;
   MessageSink sink_; ///< Sink of short messages.
-  PartedRecvs recvs_;
+  MultipartRecvs recvs_;
   Segment segment_;
   platform::UniqueFd socket_;
   Doorbell doorbell_;
@@ -135,4 +135,4 @@ class Peer {
 
 } // namespace goss::transports::shm
 
-#endif // GOSS_TRANSPORTS_SHM_PEER_H_
+#endif // GOSS_TRANSPORTS_SHM_LINK_H_

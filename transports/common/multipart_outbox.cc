@@ -1,10 +1,10 @@
-#include "transports/common/parted_outbox.h"
+#include "transports/common/multipart_outbox.h"
 
 #include <utility>
 
 namespace goss::transports {
 
-bool PartedOutbox::post(SendOperation& operation, bool now) {
+bool MultipartOutbox::post(SendOperation& operation, bool now) {
   operation.hook.extra = kNowhere;
   List& list = listOf(operation);
   const Launched launched = now && list.empty() ? launch(operation) : Launched::blocked;
@@ -24,7 +24,7 @@ bool PartedOutbox::post(SendOperation& operation, bool now) {
   return true;
 }
 
-PartedOutbox::Launched PartedOutbox::launch(SendOperation& operation) {
+MultipartOutbox::Launched MultipartOutbox::launch(SendOperation& operation) {
   const Elsewhere other = sendElsewhere(operation);
   if (other == Elsewhere::taken) operation.hook.extra = kElsewhere;
   if (other != Elsewhere::no) return other == Elsewhere::full ? Launched::blocked : Launched::elsewhere;
@@ -40,12 +40,12 @@ PartedOutbox::Launched PartedOutbox::launch(SendOperation& operation) {
   return Launched::begun;
 }
 
-void PartedOutbox::sendPart(Open& open, bool first) {
+void MultipartOutbox::sendPart(Open& open, bool first) {
   const std::size_t bytes = writePart(*open.operation, open, first);
   if (bytes > 0) sends_.advance(open, bytes);
 }
 
-PartedOutbox::Open& PartedOutbox::takeOpen(SendOperation& operation) {
+MultipartOutbox::Open& MultipartOutbox::takeOpen(SendOperation& operation) {
   if (free_.empty()) {
     all_.push_back(std::make_unique<Open>());
     free_.push_back(all_.back().get());
@@ -57,14 +57,14 @@ PartedOutbox::Open& PartedOutbox::takeOpen(SendOperation& operation) {
   return open;
 }
 
-SendOperation& PartedOutbox::close(Open& open) {
+SendOperation& MultipartOutbox::close(Open& open) {
   SendOperation& operation = *std::exchange(open.operation, nullptr);
   operation.hook.extra = kNowhere;
   free_.push_back(&open);
   return operation;
 }
 
-void PartedOutbox::cancel(SendOperation& operation) {
+void MultipartOutbox::cancel(SendOperation& operation) {
   const std::uint64_t where = operation.hook.extra;
   operation.hook.extra = kNowhere;
   if (where == kQueued) listOf(operation).remove(operation);
@@ -78,13 +78,13 @@ void PartedOutbox::cancel(SendOperation& operation) {
   close(open);
 }
 
-void PartedOutbox::tell(const ControlFrame& frame) {
+void MultipartOutbox::tell(const ControlFrame& frame) {
   controls_.push_back(frame);
   idle_ = false;
 }
 
-void PartedOutbox::tellOf(PartedRecvs& recvs) {
-  for (const PartedRecvs::Answer& answer : recvs.takeAnswers())
+void MultipartOutbox::tellOf(MultipartRecvs& recvs) {
+  for (const MultipartRecvs::Answer& answer : recvs.takeAnswers())
     tell({answer.wanted ? ControlFrame::Kind::grant : ControlFrame::Kind::skip, answer.number, 0});
   // Messages to the peer can carry this credit; more than an eighth of the limit does not wait for the next message.
   if (recvs.owed().total() <= sends_.limit() / 8) return;
@@ -92,12 +92,12 @@ void PartedOutbox::tellOf(PartedRecvs& recvs) {
     tell({ControlFrame::Kind::credit, bytes, tag});
 }
 
-void PartedOutbox::onAnswer(std::uint64_t number, bool wanted) {
-  if (PartedSend* over = sends_.answer(number, wanted)) answered_.push_back(static_cast<Open*>(over));
+void MultipartOutbox::onAnswer(std::uint64_t number, bool wanted) {
+  if (MultipartSend* over = sends_.answer(number, wanted)) answered_.push_back(static_cast<Open*>(over));
   idle_ = false;
 }
 
-bool PartedOutbox::sendFront(List& list) {
+bool MultipartOutbox::sendFront(List& list) {
   SendOperation& operation = *list.front();
   const Launched launched = launch(operation);
   if (launched == Launched::blocked) {
@@ -114,7 +114,7 @@ bool PartedOutbox::sendFront(List& list) {
   return true;
 }
 
-bool PartedOutbox::sendNext() {
+bool MultipartOutbox::sendNext() {
   if (!controls_.empty()) {
     if (!hasRoom(0)) return false;
     write(controls_.front());
@@ -136,7 +136,7 @@ bool PartedOutbox::sendNext() {
   return true;
 }
 
-bool PartedOutbox::run() {
+bool MultipartOutbox::run() {
   bool any = false;
   while (!answered_.empty()) {
     Open& open = *answered_.back();
@@ -150,7 +150,7 @@ bool PartedOutbox::run() {
   return any;
 }
 
-bool PartedOutbox::hasWork() const {
+bool MultipartOutbox::hasWork() const {
   if (idle_) return false;
   if (!answered_.empty()) return true;
   if (!controls_.empty()) return hasRoom(0);
@@ -159,7 +159,7 @@ bool PartedOutbox::hasWork() const {
   return next != nullptr && hasRoom(next->bytes);
 }
 
-void PartedOutbox::fail(const Status& status) {
+void MultipartOutbox::fail(const Status& status) {
   controls_.clear();
   sends_.clear();
   answered_.clear();

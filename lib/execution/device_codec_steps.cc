@@ -1,4 +1,4 @@
-#include "execution/edge_codec.h"
+#include "execution/device_codec_steps.h"
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ std::string_view whyStaged(const CodecPair& codecs) {
 
 /// Whether a call that has failed leaves NaN alone: makesNan() holds for both codecs, and a sparsifier does not pick
 /// some of the NaN that another codec has decoded. This is found out once for all calls with them.
-bool EdgeCodec::makeNan(const std::shared_ptr<const CodecPair>& codecs) {
+bool DeviceCodecSteps::makeNan(const std::shared_ptr<const CodecPair>& codecs) {
   if (tried_ != codecs) {
     tried_ = codecs;
     const Compression& result = codecs->result;
@@ -33,7 +33,7 @@ bool EdgeCodec::makeNan(const std::shared_ptr<const CodecPair>& codecs) {
   return tried_make_nan_;
 }
 
-bool EdgeCodec::findCodecs(const Call& call, Devices& devices) {
+bool DeviceCodecSteps::findCodecs(const Call& call, Devices& devices) {
   const Result<DeviceStation*> station = devices.station(call.device.device);
   if (!station.isOk()) return false; // The call will fail with the same error.
   for (const Compression* one : {&call.codecs->contribution, &call.codecs->result}) {
@@ -44,7 +44,7 @@ bool EdgeCodec::findCodecs(const Call& call, Devices& devices) {
   return !call.device.ordered || makeNan(call.codecs);
 }
 
-bool EdgeCodec::bind(const Schedule& schedule, const Call& call, Devices& devices) {
+bool DeviceCodecSteps::bind(const Schedule& schedule, const Call& call, Devices& devices) {
   is_bound_ = false;
   if (!call.device.any() || call.codecs == nullptr || call.dtype != GOSS_FLOAT32) return false;
   const bool sums = schedule::reduces(call.collective);
@@ -54,40 +54,40 @@ bool EdgeCodec::bind(const Schedule& schedule, const Call& call, Devices& device
   call_ = &call;
   factor_ = call.op == GOSS_AVG ? 1.0f / static_cast<float>(schedule.size) : 1.0f;
   const DeviceBuffers& device = call.device;
-  const EdgeBuffers buffers{device.input && !device.pinned_input, device.output && !device.pinned_output,
-                            sums && factor_ != 1};
-  const bool any = planEdge(schedule, buffers, plan_);
+  const DeviceStepBuffers buffers{device.input && !device.pinned_input, device.output && !device.pinned_output,
+                                  sums && factor_ != 1};
+  const bool any = planDeviceSteps(schedule, buffers, plan_);
   // Calls of a group have no order that all ranks agree on. Whatever a gate waits for must stand before all gates of
   // the group, as first phases do; a phase between the first and the last would stand behind gates of other calls.
   is_bound_ = any && !(device.grouped && plan_.phases.size() > 2);
   return is_bound_;
 }
 
-const Codec& EdgeCodec::hostCodec(Slot payload) const {
+const Codec& DeviceCodecSteps::hostCodec(Slot payload) const {
   return *compressionOf(*call_->codecs, schedule_->payload_finished[payload.index]).codec;
 }
 
-std::size_t EdgeCodec::mostBytes(const schedule::Layout& layout, Slot payload) const {
+std::size_t DeviceCodecSteps::maxBytesOf(const schedule::Layout& layout, Slot payload) const {
   const std::uint64_t elems = layout.extentOf(payload).count_elems;
   return elems == 0 ? 0 : hostCodec(payload).maxBytes(elems);
 }
 
-std::size_t EdgeCodec::bytesOf(const EdgeFragment& fragment, Slot payload) const {
-  const std::size_t most = mostBytes(fragment.context.layout, payload);
+std::size_t DeviceCodecSteps::bytesOf(const DeviceFragment& fragment, Slot payload) const {
+  const std::size_t most = maxBytesOf(fragment.context.layout, payload);
   if (most == 0 || hostCodec(payload).traits().fixed_size) return most;
   return hostCodec(payload).lengthOf({fragment.pinned + fragment.slots.at(payload), most},
                                      fragment.context.layout.extentOf(payload).count_elems);
 }
 
-std::size_t EdgeCodec::vectorCount() const {
+std::size_t DeviceCodecSteps::vectorCount() const {
   return call_->codecs->contribution.feedback.eight_bit || call_->codecs->result.feedback.eight_bit ? 2 : 1;
 }
 
-std::size_t EdgeCodec::scratchBytes(std::uint64_t elems) const {
+std::size_t DeviceCodecSteps::scratchBytes(std::uint64_t elems) const {
   return std::max(contribution_->scratchBytes(elems), result_->scratchBytes(elems));
 }
 
-std::size_t EdgeCodec::memoryBytes(const schedule::Layout& layout, const StagedSlots& slots) const {
+std::size_t DeviceCodecSteps::memoryBytes(const schedule::Layout& layout, const StagedSlots& slots) const {
   std::size_t scratch = 0;
   for (std::uint32_t i = 0; i < schedule_->steps.size(); ++i) {
     if (!plan_.isOnDevice(i)) continue;
@@ -97,15 +97,15 @@ std::size_t EdgeCodec::memoryBytes(const schedule::Layout& layout, const StagedS
   return slots.payloadBytes() + scratch;
 }
 
-std::byte* EdgeCodec::placeOf(const EdgeFragment& fragment, Slot slot) const {
+std::byte* DeviceCodecSteps::placeOf(const DeviceFragment& fragment, Slot slot) const {
   if (slot.space == Space::payload) return fragment.memory + fragment.slots.payloadAt(slot);
   const std::size_t at = fragment.context.layout.extentOf(slot).offset_elems * sizeof(float);
   auto* buffer = static_cast<std::byte*>(slot.space == Space::input ? const_cast<void*>(call_->input) : call_->output);
   return buffer + at;
 }
 
-Status EdgeCodec::copyPayloads(DeviceQueue& queue, const EdgeFragment& fragment, std::span<const std::uint32_t> steps,
-                               bool to_device) const {
+Status DeviceCodecSteps::copyPayloads(DeviceQueue& queue, const DeviceFragment& fragment,
+                                      std::span<const std::uint32_t> steps, bool to_device) const {
   std::vector<CopyJob> jobs;
   for (const std::uint32_t index : steps) {
     const Step& step = schedule_->steps[index];
@@ -116,15 +116,15 @@ Status EdgeCodec::copyPayloads(DeviceQueue& queue, const EdgeFragment& fragment,
       std::byte* host = fragment.pinned + fragment.slots.at(slot);
       std::byte* there = placeOf(fragment, slot);
       const bool known = to_device && !fragment.payload_bytes.empty();
-      const std::size_t bytes = known ? fragment.payload_bytes[slot.index] : mostBytes(fragment.context.layout, slot);
+      const std::size_t bytes = known ? fragment.payload_bytes[slot.index] : maxBytesOf(fragment.context.layout, slot);
       if (bytes > 0) jobs.push_back(to_device ? CopyJob{there, host, bytes} : CopyJob{host, there, bytes});
     }
   }
   return jobs.empty() ? Status::ok() : queue.copy(jobs);
 }
 
-Status EdgeCodec::enqueue(DeviceQueue& queue, const EdgeFragment& fragment,
-                          std::span<const std::uint32_t> steps) const {
+Status DeviceCodecSteps::enqueue(DeviceQueue& queue, const DeviceFragment& fragment,
+                                 std::span<const std::uint32_t> steps) const {
   if (Status status = copyPayloads(queue, fragment, steps, true); !status.isOk()) return status;
   for (const std::uint32_t index : steps) {
     const Step& step = schedule_->steps[index];
@@ -136,7 +136,7 @@ Status EdgeCodec::enqueue(DeviceQueue& queue, const EdgeFragment& fragment,
   return copyPayloads(queue, fragment, steps, false);
 }
 
-Status EdgeCodec::copyNumbers(DeviceQueue& queue, const EdgeFragment& fragment, const Step& step) const {
+Status DeviceCodecSteps::copyNumbers(DeviceQueue& queue, const DeviceFragment& fragment, const Step& step) const {
   const std::span<const Slot> targets = schedule_->slotsOf(step.targets);
   const std::span<const Slot> sources = schedule_->slotsOf(step.sources);
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -148,7 +148,7 @@ Status EdgeCodec::copyNumbers(DeviceQueue& queue, const EdgeFragment& fragment, 
   return Status::ok();
 }
 
-Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, std::uint32_t index) const {
+Status DeviceCodecSteps::enqueueStep(DeviceQueue& queue, const DeviceFragment& fragment, std::uint32_t index) const {
   const Step& step = schedule_->steps[index];
   CodecStep job = describeCodecStep(fragment.context, step);
   if (job.elems == 0) return Status::ok();
@@ -159,7 +159,7 @@ Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, 
   std::vector<PayloadView> payloads;
   for (const Slot slot : schedule_->slotsOf(step.sources)) {
     if (slot.space == Space::payload) {
-      payloads.emplace_back(placeOf(fragment, slot), mostBytes(fragment.context.layout, slot));
+      payloads.emplace_back(placeOf(fragment, slot), maxBytesOf(fragment.context.layout, slot));
     } else {
       job.base = placeOf(fragment, slot);
     }
@@ -168,7 +168,7 @@ Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, 
   const bool encodes = step.kind == StepKind::encode;
   for (const Slot slot : schedule_->slotsOf(step.targets)) {
     if (slot.space == Space::payload) {
-      job.out = {placeOf(fragment, slot), mostBytes(fragment.context.layout, slot)};
+      job.out = {placeOf(fragment, slot), maxBytesOf(fragment.context.layout, slot)};
     } else {
       job.target = placeOf(fragment, slot);
     }
@@ -197,7 +197,7 @@ Status EdgeCodec::enqueueStep(DeviceQueue& queue, const EdgeFragment& fragment, 
   return status.isOk() && keeps_error ? queue.keepError(error) : status;
 }
 
-Status EdgeCodec::encode(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const {
+Status DeviceCodecSteps::encode(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const {
   EncodeSegment segment{0, step.elems, step.out, 0};
   EncodeJob job;
   job.values = std::span(reinterpret_cast<const float*>(step.base), step.elems);
@@ -210,8 +210,8 @@ Status EdgeCodec::encode(DeviceQueue& queue, CodecStep& step, std::span<std::byt
   return codec(step.out_is_result).encode(queue, job);
 }
 
-Status EdgeCodec::decode(DeviceQueue& queue, const CodecStep& step, DecodeMode mode,
-                         std::span<std::byte> scratch) const {
+Status DeviceCodecSteps::decode(DeviceQueue& queue, const CodecStep& step, DecodeMode mode,
+                                std::span<std::byte> scratch) const {
   DecodeJob job;
   job.payloads = step.payloads;
   job.out = std::span(reinterpret_cast<float*>(step.target), step.elems);
@@ -224,7 +224,8 @@ Status EdgeCodec::decode(DeviceQueue& queue, const CodecStep& step, DecodeMode m
 
 /// As FeedbackWork. The payload of a step that merges has no others in it: payloads of codecs with a momentum are
 /// gathered.
-Status EdgeCodec::encodeMomentum(DeviceQueue& queue, CodecStep& step, bool merges, std::span<std::byte> scratch) const {
+Status DeviceCodecSteps::encodeMomentum(DeviceQueue& queue, CodecStep& step, bool merges,
+                                        std::span<std::byte> scratch) const {
   const ErrorFeedback& feedback = compressionOf(*call_->codecs, step.out_is_result).feedback;
   const auto* values = reinterpret_cast<const float*>(merges ? step.target : step.base);
   float* const momentum = step.kept.momentum;
@@ -247,14 +248,14 @@ Status EdgeCodec::encodeMomentum(DeviceQueue& queue, CodecStep& step, bool merge
   return codec(step.out_is_result).clearHeld(queue, held);
 }
 
-bool EdgeBatch::comesToHost() const {
+bool DeviceStepBatch::comesToHost() const {
   return std::any_of(steps_.begin(), steps_.end(), [this](std::uint32_t index) {
     return fragment_.context.schedule.steps[index].kind == StepKind::encode;
   });
 }
 
 /// As CodecWork merges on the host.
-Status EdgeCodec::merge(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const {
+Status DeviceCodecSteps::merge(DeviceQueue& queue, CodecStep& step, std::span<std::byte> scratch) const {
   const CodecPair& codecs = *call_->codecs;
   MergeJob job;
   job.payloads = step.payloads;
@@ -274,8 +275,8 @@ Status EdgeCodec::merge(DeviceQueue& queue, CodecStep& step, std::span<std::byte
   return codec(step.out_is_result).merge(queue, job);
 }
 
-Status EdgeCodec::check(const EdgeFragment& fragment, std::span<const std::uint32_t> steps,
-                        const std::vector<std::size_t>& payload_bytes) const {
+Status DeviceCodecSteps::check(const DeviceFragment& fragment, std::span<const std::uint32_t> steps,
+                               const std::vector<std::size_t>& payload_bytes) const {
   for (const std::uint32_t index : steps) {
     const Step& step = schedule_->steps[index];
     for (std::uint32_t i = step.sources.first; i < step.sources.first + step.sources.count; ++i) {

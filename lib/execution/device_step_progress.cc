@@ -1,10 +1,10 @@
-#include "execution/edge_steps.h"
+#include "execution/device_step_progress.h"
 
 #include <utility>
 
 namespace goss {
 
-void EdgeSteps::begin(const EdgeCodec* codec) {
+void DeviceStepProgress::begin(const DeviceCodecSteps* codec) {
   codec_ = codec;
   ready_.clear();
   running_.clear();
@@ -12,15 +12,16 @@ void EdgeSteps::begin(const EdgeCodec* codec) {
   if (codec != nullptr) ready_in_phase_.assign(codec->plan()->phases.size(), 0);
 }
 
-bool EdgeSteps::take(std::uint32_t step) {
+bool DeviceStepProgress::take(std::uint32_t step) {
   if (codec_ == nullptr || !codec_->plan()->isOnDevice(step)) return false;
   ready_.push_back(step);
   ++ready_in_phase_[codec_->plan()->phase_of[step]];
   return true;
 }
 
-Status EdgeSteps::advance(Passage& passage, const EdgeFragment& fragment, const std::vector<std::size_t>& payload_bytes,
-                          std::size_t steps_left, std::vector<std::uint32_t>& done) {
+Status DeviceStepProgress::advance(Passage& passage, const DeviceFragment& fragment,
+                                   const std::vector<std::size_t>& payload_bytes, std::size_t steps_left,
+                                   std::vector<std::uint32_t>& done) {
   done.clear();
   if (passage.isWorking()) {
     const Result<bool> ended = passage.endWork();
@@ -31,8 +32,8 @@ Status EdgeSteps::advance(Passage& passage, const EdgeFragment& fragment, const 
                               : startReady(passage, fragment, payload_bytes);
 }
 
-Status EdgeSteps::startReady(Passage& passage, const EdgeFragment& fragment,
-                             const std::vector<std::size_t>& payload_bytes) {
+Status DeviceStepProgress::startReady(Passage& passage, const DeviceFragment& fragment,
+                                      const std::vector<std::size_t>& payload_bytes) {
   if (ready_.empty()) return Status::ok();
   std::swap(running_, ready_);
   ready_.clear();
@@ -42,15 +43,15 @@ Status EdgeSteps::startReady(Passage& passage, const EdgeFragment& fragment,
 }
 
 /// Lets running_ run.
-void EdgeSteps::work(Passage& passage, const EdgeFragment& fragment, std::uint32_t phase) {
+void DeviceStepProgress::work(Passage& passage, const DeviceFragment& fragment, std::uint32_t phase) {
   passage.work(batch_.emplace(*codec_, fragment, running_), phase);
 }
 
 /// Starts the next phase of steps that were enqueued on the stream. The first phase has run when the fragment arrives.
 /// The last one runs when the fragment leaves, and no step waits for it.
-Status EdgeSteps::startPhase(Passage& passage, const EdgeFragment& fragment,
-                             const std::vector<std::size_t>& payload_bytes, std::size_t steps_left,
-                             std::vector<std::uint32_t>& done) {
+Status DeviceStepProgress::startPhase(Passage& passage, const DeviceFragment& fragment,
+                                      const std::vector<std::size_t>& payload_bytes, std::size_t steps_left,
+                                      std::vector<std::uint32_t>& done) {
   const std::vector<std::vector<std::uint32_t>>& phases = codec_->plan()->phases;
   if (phase_ == 0) {
     done = phases[phase_++];

@@ -1,4 +1,4 @@
-#include "sync/peers.h"
+#include "sync/gossip_peers.h"
 
 #include <fmt/format.h>
 
@@ -36,10 +36,10 @@ void addDifference(double weight, std::span<const float> theirs, std::span<const
 
 } // namespace
 
-Result<std::unique_ptr<Peers>> Peers::make(Channel& channel, const std::string& topology,
-                                           std::span<const std::int32_t> properties,
-                                           std::shared_ptr<const Codec> codec) {
-  std::unique_ptr<Peers> made(new Peers(channel, std::move(codec)));
+Result<std::unique_ptr<GossipPeers>> GossipPeers::make(Channel& channel, const std::string& topology,
+                                                       std::span<const std::int32_t> properties,
+                                                       std::shared_ptr<const Codec> codec) {
+  std::unique_ptr<GossipPeers> made(new GossipPeers(channel, std::move(codec)));
   if (topology.empty()) {
     return made;
   }
@@ -56,9 +56,9 @@ Result<std::unique_ptr<Peers>> Peers::make(Channel& channel, const std::string& 
   return made;
 }
 
-Peers::~Peers() { goss_topology_destroy(topology_); }
+GossipPeers::~GossipPeers() { goss_topology_destroy(topology_); }
 
-Result<goss_neighborhood> Peers::neighbors(std::uint64_t round, int place) const {
+Result<goss_neighborhood> GossipPeers::neighbors(std::uint64_t round, int place) const {
   goss_neighborhood neighborhood = GOSS_NEIGHBORHOOD_INIT;
   Status status = called(goss_topology_neighbors(topology_, round, place, &neighborhood));
   if (!status.isOk()) {
@@ -67,7 +67,7 @@ Result<goss_neighborhood> Peers::neighbors(std::uint64_t round, int place) const
   return neighborhood;
 }
 
-Result<std::vector<int>> Peers::partners(std::uint64_t round, int rank) const {
+Result<std::vector<int>> GossipPeers::partners(std::uint64_t round, int rank) const {
   const Result<goss_neighborhood> found = neighbors(round, rank);
   if (!found.isOk()) {
     return found.status();
@@ -82,7 +82,7 @@ Result<std::vector<int>> Peers::partners(std::uint64_t round, int rank) const {
   return std::vector<int>(ranks.begin(), ranks.end());
 }
 
-Status Peers::mix(std::span<float> values, std::uint64_t round, std::span<const int> order) {
+Status GossipPeers::mix(std::span<float> values, std::uint64_t round, std::span<const int> order) {
   const auto place =
       order.empty() ? rank() : static_cast<int>(std::find(order.begin(), order.end(), rank()) - order.begin());
   Result<goss_neighborhood> found = neighbors(round, place);
@@ -103,12 +103,12 @@ Status Peers::mix(std::span<float> values, std::uint64_t round, std::span<const 
   return channel_.neighborSum({values, kTensor}, neighborhood);
 }
 
-Status Peers::mixNumber(double& value, std::uint64_t round) {
+Status GossipPeers::mixNumber(double& value, std::uint64_t round) {
   const Result<goss_neighborhood> neighborhood = neighbors(round, rank());
   return neighborhood.isOk() ? channel_.neighborSum(value, neighborhood.value()) : neighborhood.status();
 }
 
-Result<double> Peers::startPush(std::span<float> values, double& number, std::uint64_t round) {
+Result<double> GossipPeers::startPush(std::span<float> values, double& number, std::uint64_t round) {
   Result<goss_neighborhood> found = neighbors(round, rank());
   if (!found.isOk()) {
     return found.status();
@@ -125,7 +125,7 @@ Result<double> Peers::startPush(std::span<float> values, double& number, std::ui
   return found.value().self_weight;
 }
 
-Status Peers::arrive() {
+Status GossipPeers::arrive() {
   Status status = flying_ != nullptr ? channel_.wait(&flying_) : Status::ok();
   if (status.isOk() && flying_number_ != nullptr) {
     status = channel_.wait(&flying_number_, false);
@@ -133,7 +133,7 @@ Status Peers::arrive() {
   return status;
 }
 
-Status Peers::meet(int partner, std::span<float> values) {
+Status GossipPeers::meet(int partner, std::span<float> values) {
   const goss_neighbor other = {partner, 0, 0.5};
   const goss_neighbor same = {partner, 0, 1.0};
   goss_neighborhood neighborhood = GOSS_NEIGHBORHOOD_INIT;
@@ -146,14 +146,14 @@ Status Peers::meet(int partner, std::span<float> values) {
   return channel_.neighborSum({values, kTensor}, neighborhood);
 }
 
-std::span<std::byte> Peers::scratchFor(std::size_t count) {
+std::span<std::byte> GossipPeers::scratchFor(std::size_t count) {
   scratch_.resize(codec_->scratchBytes(count) + kScratchAlignment);
   const auto address = reinterpret_cast<std::uintptr_t>(scratch_.data());
   const std::size_t skip = (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
   return std::span(scratch_).subspan(skip, scratch_.size() - kScratchAlignment);
 }
 
-Status Peers::encode(std::span<const float> values, std::uint64_t draw, bool contracts) {
+Status GossipPeers::encode(std::span<const float> values, std::uint64_t draw, bool contracts) {
   framed_.assign(kLengthBytes + codec_->maxBytes(values.size()), std::byte{0});
   EncodeSegment segment{0, values.size(), std::span(framed_).subspan(kLengthBytes)};
   EncodeJob job;
@@ -167,7 +167,7 @@ Status Peers::encode(std::span<const float> values, std::uint64_t draw, bool con
   return status;
 }
 
-Status Peers::decode(std::span<const std::byte> framed, std::uint64_t draw, std::span<float> values) {
+Status GossipPeers::decode(std::span<const std::byte> framed, std::uint64_t draw, std::span<float> values) {
   const auto bytes = base::loadLittleEndian<std::uint64_t>(framed.data());
   if (bytes > framed.size() - kLengthBytes) {
     return Status::error(GOSS_ERR_PROTOCOL, "a neighbour's payload says that it is longer than its message");
@@ -181,7 +181,7 @@ Status Peers::decode(std::span<const std::byte> framed, std::uint64_t draw, std:
   return codec_->decode(job);
 }
 
-Status Peers::mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint64_t draw) {
+Status GossipPeers::mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint64_t draw) {
   if (codec_ == nullptr) {
     std::copy(encoded.values.begin(), encoded.values.end(), encoded.own.begin());
     return differences(encoded.values, encoded.change, round);
@@ -208,7 +208,7 @@ Status Peers::mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint6
   return status;
 }
 
-Status Peers::meanEncoded(const Encoded& encoded, std::uint64_t draw) {
+Status GossipPeers::meanEncoded(const Encoded& encoded, std::uint64_t draw) {
   if (codec_ == nullptr) {
     std::copy(encoded.values.begin(), encoded.values.end(), encoded.own.begin());
     std::vector<float> values(encoded.values.begin(), encoded.values.end());
@@ -235,7 +235,7 @@ Status Peers::meanEncoded(const Encoded& encoded, std::uint64_t draw) {
   return status;
 }
 
-Status Peers::differences(std::span<const float> values, std::span<double> change, std::uint64_t round) {
+Status GossipPeers::differences(std::span<const float> values, std::span<double> change, std::uint64_t round) {
   const Result<goss_neighborhood> found = neighbors(round, rank());
   if (!found.isOk()) {
     return found.status();
@@ -252,34 +252,34 @@ Status Peers::differences(std::span<const float> values, std::span<double> chang
   return status;
 }
 
-Status Peers::mean(std::span<float> values, bool other) {
+Status GossipPeers::mean(std::span<float> values, bool other) {
   goss_request_t request = nullptr;
   const Status started = channel_.startMean({values, other ? kOtherTensor : kTensor}, &request);
   return started.isOk() ? channel_.wait(&request) : started;
 }
 
-Result<double> Peers::weight(std::uint64_t round, int to, int from) const {
+Result<double> GossipPeers::weight(std::uint64_t round, int to, int from) const {
   double weight = 0;
   const Status status = called(goss_topology_weight(topology_, round, to, from, &weight));
   return status.isOk() ? Result<double>(weight) : Result<double>(status);
 }
 
-Result<double> Peers::largest(double value) {
+Result<double> GossipPeers::largest(double value) {
   std::vector<double> of_ranks(static_cast<std::size_t>(size()));
   const Status status = channel_.gather(value, of_ranks);
   return status.isOk() ? Result<double>(*std::max_element(of_ranks.begin(), of_ranks.end())) : Result<double>(status);
 }
 
-Status Peers::exactMean(std::span<float> values) { return channel_.mean(values); }
+Status GossipPeers::exactMean(std::span<float> values) { return channel_.mean(values); }
 
-Status Peers::gather(std::span<const std::byte> mine, std::span<std::byte> all, std::size_t meaning_bytes) {
+Status GossipPeers::gather(std::span<const std::byte> mine, std::span<std::byte> all, std::size_t meaning_bytes) {
   goss_request_t request = nullptr;
   const Status started = channel_.startGather({mine, all, meaning_bytes}, &request);
   return started.isOk() ? channel_.wait(&request) : started;
 }
 
-Status Peers::gatherBits(std::span<const float> values, bool (*is_set)(float), std::size_t meaning_bytes,
-                         goss_request_t* request) {
+Status GossipPeers::gatherBits(std::span<const float> values, bool (*is_set)(float), std::size_t meaning_bytes,
+                               goss_request_t* request) {
   framed_.assign((values.size() + 7) / 8, std::byte{0});
   for (std::size_t i = 0; i < values.size(); ++i) {
     framed_[i / 8] |= static_cast<std::byte>((is_set(values[i]) ? 1u : 0u) << (i % 8));
@@ -288,7 +288,7 @@ Status Peers::gatherBits(std::span<const float> values, bool (*is_set)(float), s
   return channel_.startGather({framed_, received_, meaning_bytes}, request);
 }
 
-void Peers::addBits(std::span<float> sum, float set, float clear) const {
+void GossipPeers::addBits(std::span<float> sum, float set, float clear) const {
   for (std::size_t from = 0; from < received_.size(); from += framed_.size()) {
     for (std::size_t i = 0; i < sum.size(); ++i) {
       const auto bit = static_cast<unsigned>(received_[from + i / 8]) >> (i % 8) & 1u;
@@ -297,7 +297,7 @@ void Peers::addBits(std::span<float> sum, float set, float clear) const {
   }
 }
 
-Status Peers::votes(std::span<const float> values, std::span<float> sum, std::uint64_t step) {
+Status GossipPeers::votes(std::span<const float> values, std::span<float> sum, std::uint64_t step) {
   constexpr double kHasZeros = 1, kNotFinite = 2;
   double mine = 0;
   for (const float value : values) {

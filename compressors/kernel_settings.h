@@ -1,6 +1,6 @@
 /// What compressors/cuda makes the codec of a stage from.
-#ifndef GOSS_COMPRESSORS_KERNEL_FORMS_H_
-#define GOSS_COMPRESSORS_KERNEL_FORMS_H_
+#ifndef GOSS_COMPRESSORS_KERNEL_SETTINGS_H_
+#define GOSS_COMPRESSORS_KERNEL_SETTINGS_H_
 
 #include <cstddef>
 #include <string_view>
@@ -20,54 +20,54 @@ struct NoKernels {
 };
 
 // Value codecs. Blockwise integers and QSGD are a BlockFormat.
-struct CastForm {
+struct CastSettings {
   DType dtype;
 };
-struct MxForm {
+struct MxSettings {
   MxElement element;
 };
-struct NaturalForm {
+struct NaturalSettings {
   bool nearest;
 };
-struct DynamicForm {
+struct DynamicSettings {
   std::size_t block;
 };
-struct NormalForm {
+struct NormalSettings {
   std::size_t block;
 };
-struct NvFp4Form {};
-struct UniformForm {};
-struct SignForm {
+struct NvFp4Settings {};
+struct UniformSettings {};
+struct SignSettings {
   bool root_mean_square; ///< The scale is the root mean square; otherwise the mean magnitude.
 };
-struct MinMaxUint8Form {};
-struct DctForm {
+struct MinMaxUint8Settings {};
+struct DctSettings {
   std::size_t chunk, keep;
 };
 
-using ValueKernels =
-    std::variant<NoKernels, CastForm, BlockFormat, MxForm, NaturalForm, DynamicForm, NormalForm, NvFp4Form, UniformForm,
-                 SignForm, TernarySettings, MinMaxUint8Form, DctForm, PowerSgdSettings>;
+using ValueKernels = std::variant<NoKernels, CastSettings, BlockFormat, MxSettings, NaturalSettings, DynamicSettings,
+                                  NormalSettings, NvFp4Settings, UniformSettings, SignSettings, TernarySettings,
+                                  MinMaxUint8Settings, DctSettings, PowerSgdSettings>;
 
-struct TopKForm {
+struct TopKSettings {
   double ratio;
   bool sampled; ///< A sample finds the threshold.
   bool packs;   ///< Indices are PackedIndices.
 };
-struct ThresholdForm {
+struct ThresholdSettings {
   float value;
   bool packs;
 };
-struct RandomKForm {
+struct RandomKSettings {
   double ratio;
   std::size_t block;
 };
-struct HadamardForm {
+struct HadamardSettings {
   std::size_t chunk;
 };
 
-using SparsifierKernels = std::variant<NoKernels, TopKForm, ThresholdForm, RandomKForm, HadamardForm>;
+using SparsifierKernels = std::variant<NoKernels, TopKSettings, ThresholdSettings, RandomKSettings, HadamardSettings>;
 
 } // namespace goss::compressors
 
-#endif // GOSS_COMPRESSORS_KERNEL_FORMS_H_
+#endif // GOSS_COMPRESSORS_KERNEL_SETTINGS_H_

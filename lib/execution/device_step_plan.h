@@ -1,6 +1,6 @@
 /// Which steps of a compressed schedule run on the GPU that the caller's buffers lie on. Private to lib/execution.
-#ifndef GOSS_LIB_EXECUTION_EDGE_PLAN_H_
-#define GOSS_LIB_EXECUTION_EDGE_PLAN_H_
+#ifndef GOSS_LIB_EXECUTION_DEVICE_STEP_PLAN_H_
+#define GOSS_LIB_EXECUTION_DEVICE_STEP_PLAN_H_
 
 #include <cstdint>
 #include <vector>
@@ -17,7 +17,7 @@ namespace goss {
 /// behind a gate that the host opens when what its steps wait for is done: first the steps that wait for nothing; then,
 /// one by one, those that others wait for, in the order of the schedule; last all the others. Ranks that run the
 /// schedules of one collective in this way never wait for each other in a circle, as tests prove for every algorithm.
-struct EdgePlan {
+struct DeviceStepPlan {
   static constexpr std::uint32_t kHost = ~std::uint32_t{0};
 
   std::vector<std::uint32_t> phase_of;            ///< By step: its phase; kHost: it runs on the host.
@@ -35,15 +35,15 @@ struct EdgePlan {
 };
 
 /// Properties of a call's buffers that decide which steps may run on the device.
-struct EdgeBuffers {
+struct DeviceStepBuffers {
   bool input = false; ///< Lies on the device.
   bool output = false;
   bool averages = false; ///< The finish changes numbers.
 };
 
 /// Plans which steps run on the device. Returns whether any does; if none does, `plan` has no meaning.
-bool planEdge(const Schedule& schedule, const EdgeBuffers& buffers, EdgePlan& plan);
+bool planDeviceSteps(const Schedule& schedule, const DeviceStepBuffers& buffers, DeviceStepPlan& plan);
 
 } // namespace goss
 
-#endif // GOSS_LIB_EXECUTION_EDGE_PLAN_H_
+#endif // GOSS_LIB_EXECUTION_DEVICE_STEP_PLAN_H_

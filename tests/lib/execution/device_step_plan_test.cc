@@ -1,5 +1,5 @@
 // Which steps run on the device, and that streams in which they were enqueued beforehand never wait in a circle.
-#include "execution/edge_plan.h"
+#include "execution/device_step_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -20,8 +20,9 @@ namespace {
 /// A rank whose stream does the phases one after the other, and whose host does steps when it can.
 class StreamRank {
  public:
-  StreamRank(const Schedule& schedule, const EdgeBuffers& buffers) : schedule_(schedule), done_(schedule.steps.size()) {
-    if (!planEdge(schedule, buffers, plan_)) plan_.phase_of.assign(schedule.steps.size(), EdgePlan::kHost);
+  StreamRank(const Schedule& schedule, const DeviceStepBuffers& buffers)
+      : schedule_(schedule), done_(schedule.steps.size()) {
+    if (!planDeviceSteps(schedule, buffers, plan_)) plan_.phase_of.assign(schedule.steps.size(), DeviceStepPlan::kHost);
   }
 
   /// Messages on their way, by sender and receiver.
@@ -41,7 +42,7 @@ class StreamRank {
   [[nodiscard]] std::size_t left() const {
     return static_cast<std::size_t>(std::count(done_.begin(), done_.end(), false));
   }
-  [[nodiscard]] const EdgePlan& plan() const { return plan_; }
+  [[nodiscard]] const DeviceStepPlan& plan() const { return plan_; }
 
  private:
   [[nodiscard]] bool isReady(std::uint32_t index) const {
@@ -76,13 +77,13 @@ class StreamRank {
   }
 
   const Schedule& schedule_;
-  EdgePlan plan_;
+  DeviceStepPlan plan_;
   std::vector<bool> done_; ///< By step.
   std::size_t phase_ = 0;
 };
 
 /// "" or what is wrong.
-std::string runInStreams(const std::vector<Schedule>& schedules, const EdgeBuffers& buffers) {
+std::string runInStreams(const std::vector<Schedule>& schedules, const DeviceStepBuffers& buffers) {
   std::vector<StreamRank> ranks;
   for (const Schedule& schedule : schedules)
     ranks.emplace_back(schedule, buffers);
@@ -99,7 +100,7 @@ std::string runInStreams(const std::vector<Schedule>& schedules, const EdgeBuffe
   return "";
 }
 
-TEST(EdgePlan, StreamsOfAllRanksComeToTheirEnds) {
+TEST(DeviceStepPlan, StreamsOfAllRanksComeToTheirEnds) {
   const Catalogue catalogue = makeCatalogue();
   int with_steps = 0;
   for (const CatalogueEntry& entry : catalogue.entries()) {
@@ -110,10 +111,11 @@ TEST(EdgePlan, StreamsOfAllRanksComeToTheirEnds) {
           std::vector<Schedule> schedules;
           for (request.rank = 0; request.rank < size; ++request.rank)
             schedules.push_back(schedule::compressed(entry.algorithm->plan(request), {}, sums).schedule);
-          for (const EdgeBuffers buffers : {EdgeBuffers{true, true, false}, EdgeBuffers{true, true, true},
-                                            EdgeBuffers{true, false, false}, EdgeBuffers{false, true, false}}) {
-            EdgePlan plan;
-            with_steps += planEdge(schedules[0], buffers, plan) ? 1 : 0;
+          for (const DeviceStepBuffers buffers :
+               {DeviceStepBuffers{true, true, false}, DeviceStepBuffers{true, true, true},
+                DeviceStepBuffers{true, false, false}, DeviceStepBuffers{false, true, false}}) {
+            DeviceStepPlan plan;
+            with_steps += planDeviceSteps(schedules[0], buffers, plan) ? 1 : 0;
             ASSERT_EQ(runInStreams(schedules, buffers), "")
                 << schedule::nameOf(entry.collective) << ' ' << entry.algorithm->name() << ", " << size << " ranks";
           }
@@ -125,25 +127,25 @@ TEST(EdgePlan, StreamsOfAllRanksComeToTheirEnds) {
 }
 
 /// The two-shot all-reduce: only payloads cross.
-TEST(EdgePlan, DirectExchangeStagesNoNumbers) {
+TEST(DeviceStepPlan, DirectExchangeStagesNoNumbers) {
   const Catalogue catalogue = makeCatalogue();
   PlanRequest request;
   request.size = 4;
   request.rank = 1;
   const Schedule schedule =
       schedule::compressed(catalogue.find(Collective::allReduce, "direct")->plan(request)).schedule;
-  EdgePlan plan;
-  ASSERT_TRUE(planEdge(schedule, {true, true, true}, plan));
+  DeviceStepPlan plan;
+  ASSERT_TRUE(planDeviceSteps(schedule, {true, true, true}, plan));
   EXPECT_EQ(plan.input_stays, std::vector<bool>(4, true));
   EXPECT_EQ(plan.output_stays, std::vector<bool>(4, true));
   ASSERT_EQ(plan.phases.size(), 3u) << "encode, merge, decode";
   EXPECT_EQ(plan.phases[0].size(), 3u);
   EXPECT_EQ(plan.phases[1].size(), 1u);
   EXPECT_EQ(plan.phases[2].size(), 3u);
-  EXPECT_TRUE(planEdge(schedule, {true, false, true}, plan));
+  EXPECT_TRUE(planDeviceSteps(schedule, {true, false, true}, plan));
   EXPECT_FALSE(plan.input_stays[1]) << "its sum is made on the host";
   EXPECT_TRUE(plan.input_stays[0]) << "encoded, and nothing else";
-  EXPECT_FALSE(planEdge(schedule, {false, false, true}, plan));
+  EXPECT_FALSE(planDeviceSteps(schedule, {false, false, true}, plan));
 }
 
 } // namespace

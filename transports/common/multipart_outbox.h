@@ -1,6 +1,6 @@
 /// The sending half of a link that sends one frame after the other.
-#ifndef GOSS_TRANSPORTS_COMMON_PARTED_OUTBOX_H_
-#define GOSS_TRANSPORTS_COMMON_PARTED_OUTBOX_H_
+#ifndef GOSS_TRANSPORTS_COMMON_MULTIPART_OUTBOX_H_
+#define GOSS_TRANSPORTS_COMMON_MULTIPART_OUTBOX_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "gossamer/message.h"
+#include "transports/common/multipart_recvs.h"
+#include "transports/common/multipart_sends.h"
 #include "transports/common/operation_list.h"
-#include "transports/common/parted_recvs.h"
-#include "transports/common/parted_sends.h"
 
 namespace goss::transports {
 
@@ -31,10 +31,10 @@ struct ControlFrame {
 /// Chooses what is sent next: control frames, then messages with kUrgentTag, then headers and short messages
 /// alternating with parts, so that neither waits for all of the other. The derived link says how a frame is sent. One
 /// thread; only run() and fail() call operations back.
-class PartedOutbox {
+class MultipartOutbox {
  public:
-  PartedOutbox(const PartedOutbox&) = delete;
-  PartedOutbox& operator=(const PartedOutbox&) = delete;
+  MultipartOutbox(const MultipartOutbox&) = delete;
+  MultipartOutbox& operator=(const MultipartOutbox&) = delete;
 
   /// As Transport::send; `now`: frames may be sent.
   bool post(SendOperation& operation, bool now);
@@ -42,7 +42,7 @@ class PartedOutbox {
   void cancel(SendOperation& operation);
   void tell(const ControlFrame& frame);
   /// Sends the answers and the credit that the receiving half owes the peer.
-  void tellOf(PartedRecvs& recvs);
+  void tellOf(MultipartRecvs& recvs);
   /// The peer has answered the message `number` in parts: it wants all of it, or no more than goes without a grant.
   void onAnswer(std::uint64_t number, bool wanted);
   /// The peer has released `cost` bytes of credit for messages of the flow of `tag`.
@@ -60,8 +60,8 @@ class PartedOutbox {
   void fail(const Status& status);
 
  protected:
-  PartedOutbox() = default;
-  ~PartedOutbox() = default;
+  MultipartOutbox() = default;
+  ~MultipartOutbox() = default;
 
   /// Value of SendOperation::hook.extra: the message takes another way than frames and completes by it.
   static constexpr std::uint64_t kElsewhere = 2;
@@ -81,9 +81,9 @@ class PartedOutbox {
   virtual void writeWhole(const SendOperation& operation) = 0;
   /// Sends the next bytes of `send` that may go, at most as many as fit, behind the header where this is the `first`
   /// frame of it. Moves send.rest; returns how many bytes were sent.
-  virtual std::size_t writePart(const SendOperation& operation, PartedSend& send, bool first) = 0;
+  virtual std::size_t writePart(const SendOperation& operation, MultipartSend& send, bool first) = 0;
 
-  PartedSends sends_;
+  MultipartSends sends_;
 
  private:
   // SendOperation::hook.extra says where the operation is: in no list, in a list, elsewhere, or the address of its
@@ -91,7 +91,7 @@ class PartedOutbox {
   static constexpr std::uint64_t kNowhere = 0;
   static constexpr std::uint64_t kQueued = 1;
 
-  struct Open : PartedSend {
+  struct Open : MultipartSend {
     SendOperation* operation = nullptr; ///< Null: the message is complete or cancelled.
   };
   using List = OperationList<SendOperation>;
@@ -121,4 +121,4 @@ class PartedOutbox {
 
 } // namespace goss::transports
 
-#endif // GOSS_TRANSPORTS_COMMON_PARTED_OUTBOX_H_
+#endif // GOSS_TRANSPORTS_COMMON_MULTIPART_OUTBOX_H_

@@ -1,4 +1,4 @@
-#include "execution/edge_plan.h"
+#include "execution/device_step_plan.h"
 
 #include <algorithm>
 #include <span>
@@ -9,7 +9,7 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Schedule& schedule, const EdgeBuffers& buffers, EdgePlan& plan)
+  Planner(const Schedule& schedule, const DeviceStepBuffers& buffers, DeviceStepPlan& plan)
       : schedule_(schedule), buffers_(buffers), plan_(plan) {}
 
   bool run() {
@@ -90,7 +90,7 @@ class Planner {
       for (const std::uint32_t needed : schedule_.dependenciesOf(step))
         is_needed[needed] = true;
     }
-    plan_.phase_of.assign(steps, EdgePlan::kHost);
+    plan_.phase_of.assign(steps, DeviceStepPlan::kHost);
     plan_.phases.assign(1, {});
     std::vector<std::uint32_t> last;
     for (std::uint32_t i = 0; i < steps; ++i) {
@@ -140,14 +140,14 @@ class Planner {
   }
 
   const Schedule& schedule_;
-  const EdgeBuffers& buffers_;
-  EdgePlan& plan_;
+  const DeviceStepBuffers& buffers_;
+  DeviceStepPlan& plan_;
   std::vector<bool> on_device_; ///< By step.
 };
 
 } // namespace
 
-bool planEdge(const Schedule& schedule, const EdgeBuffers& buffers, EdgePlan& plan) {
+bool planDeviceSteps(const Schedule& schedule, const DeviceStepBuffers& buffers, DeviceStepPlan& plan) {
   return Planner(schedule, buffers, plan).run();
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "transports/common/deferred.h"
-#include "transports/common/parted_recvs.h"
-#include "transports/common/parted_sends.h"
+#include "transports/common/multipart_recvs.h"
+#include "transports/common/multipart_sends.h"
 
 namespace goss::transports {
 namespace {
@@ -59,44 +59,44 @@ class Recv final : public RecvOperation {
 };
 
 /// Both halves, with frames that arrive at once.
-class Parted : public ::testing::Test {
+class Multipart : public ::testing::Test {
  protected:
-  Parted() { sends_.setLimit(64 * 1024, 8 * 1024); }
+  Multipart() { sends_.setLimit(64 * 1024, 8 * 1024); }
   MessageHeader headerOf(const Send& send) { return {send.tag, send.bytes, send.envelope}; }
-  std::span<const std::byte> cut(PartedSend& parted, const Send& send, std::size_t most) {
+  std::span<const std::byte> cut(MultipartSend& parted, const Send& send, std::size_t most) {
     const std::size_t bytes = std::min<std::size_t>(parted.allowed_bytes, most);
     const auto part = send.all().subspan(send.bytes - parted.rest_bytes, bytes);
     if (bytes > 0) sends_.advance(parted, bytes);
     return part;
   }
-  void begin(PartedSend& parted, const Send& send) {
+  void begin(MultipartSend& parted, const Send& send) {
     sends_.begin(parted, send);
     const std::uint64_t ahead = parted.allowed_bytes;
     EXPECT_TRUE(recvs_.begin(headerOf(send), ahead, cut(parted, send, 4096)).isOk());
   }
   /// All parts that may go, and all answers to them. Only `send` has more than its header.
-  void exchange(PartedSend& parted, const Send& send) {
+  void exchange(MultipartSend& parted, const Send& send) {
     do {
       while (sends_.next() == &parted)
         EXPECT_TRUE(recvs_.more(parted.number, cut(parted, send, 4096)).isOk());
       matcher_.drain();
       recvs_.settle();
-      for (const PartedRecvs::Answer& answer : recvs_.takeAnswers()) {
-        if (PartedSend* over = sends_.answer(answer.number, answer.wanted)) over_ = over;
+      for (const MultipartRecvs::Answer& answer : recvs_.takeAnswers()) {
+        if (MultipartSend* over = sends_.answer(answer.number, answer.wanted)) over_ = over;
       }
     } while (sends_.next() == &parted);
   }
 
   Deferred deferred_;
   Matcher matcher_{1, deferred_};
-  PartedSends sends_;
-  PartedRecvs recvs_{matcher_, 64 * 1024};
-  PartedSend* over_ = nullptr; ///< The last one that was over with its answer.
+  MultipartSends sends_;
+  MultipartRecvs recvs_{matcher_, 64 * 1024};
+  MultipartSend* over_ = nullptr; ///< The last one that was over with its answer.
 };
 
-TEST_F(Parted, OnlyTheBeginningGoesBeforeThereIsAReceive) {
+TEST_F(Multipart, OnlyTheBeginningGoesBeforeThereIsAReceive) {
   const Send send(kFlow, 100000);
-  PartedSend parted;
+  MultipartSend parted;
   begin(parted, send);
   exchange(parted, send);
   EXPECT_EQ(parted.rest_bytes, 100000u - 8192u);
@@ -108,14 +108,14 @@ TEST_F(Parted, OnlyTheBeginningGoesBeforeThereIsAReceive) {
   EXPECT_EQ(recvs_.owed().of(kFlow), kMessageCost + 8192);
 }
 
-TEST_F(Parted, WithoutCreditNothingGoesButTheHeader) {
+TEST_F(Multipart, WithoutCreditNothingGoesButTheHeader) {
   int whole = 0;
   while (sends_.mayGo(kFlow, 4000))
     ++whole;
   EXPECT_EQ(whole, 7); // A flow alone gets half of 64 KiB.
   EXPECT_TRUE(sends_.mayGo(2 * kFlow, 4000)) << "another flow has its share";
   const Send send(kFlow, 5000);
-  PartedSend parted;
+  MultipartSend parted;
   begin(parted, send);
   EXPECT_EQ(parted.rest_bytes, 5000u);
   Recv recv(kFlow, 5000);
@@ -127,11 +127,11 @@ TEST_F(Parted, WithoutCreditNothingGoesButTheHeader) {
   EXPECT_TRUE(sends_.mayGo(kFlow, 4000));
 }
 
-TEST_F(Parted, WithoutCreditAMessageOfNoBytesIsOverWhenItHasMetItsReceive) {
+TEST_F(Multipart, WithoutCreditAMessageOfNoBytesIsOverWhenItHasMetItsReceive) {
   for (int whole = 0; sends_.mayGo(kFlow, 0); ++whole)
     ASSERT_LT(whole, 1000) << "they cost nothing";
   const Send send(kFlow, 0);
-  PartedSend parted;
+  MultipartSend parted;
   begin(parted, send);
   exchange(parted, send);
   EXPECT_FALSE(parted.isOver());
@@ -143,23 +143,23 @@ TEST_F(Parted, WithoutCreditAMessageOfNoBytesIsOverWhenItHasMetItsReceive) {
   EXPECT_TRUE(parted.isOver());
   Recv posted(kFlow, 0);
   matcher_.post(posted);
-  PartedSend second;
+  MultipartSend second;
   begin(second, send);
   exchange(second, send);
   EXPECT_TRUE(posted.has(send));
   EXPECT_EQ(over_, &second);
 }
 
-TEST_F(Parted, UrgentMessagesHaveCreditWhenAllOthersHaveNone) {
+TEST_F(Multipart, UrgentMessagesHaveCreditWhenAllOthersHaveNone) {
   for (Tag flow = 1; flow < 100; ++flow)
     while (sends_.mayGo(flow * kFlow, 0)) {
     }
   EXPECT_TRUE(sends_.mayGo(kUrgentTag, 100));
 }
 
-TEST_F(Parted, WhatNobodyWantsIsNotSent) {
+TEST_F(Multipart, WhatNobodyWantsIsNotSent) {
   const Send send(kFlow, 100000);
-  PartedSend parted;
+  MultipartSend parted;
   Recv recv(kFlow, 100000);
   recv.answer = Status::error(GOSS_ERR_MISMATCH, "another call");
   matcher_.post(recv);
@@ -169,7 +169,7 @@ TEST_F(Parted, WhatNobodyWantsIsNotSent) {
   EXPECT_EQ(over_, &parted);
   EXPECT_EQ(parted.rest_bytes, 0u);
   const Send late(kFlow, 100000);
-  PartedSend second;
+  MultipartSend second;
   begin(second, late);
   while (sends_.next() == &second)
     EXPECT_TRUE(recvs_.more(second.number, cut(second, late, 4096)).isOk());
@@ -178,11 +178,11 @@ TEST_F(Parted, WhatNobodyWantsIsNotSent) {
   EXPECT_EQ(over_, &second);
 }
 
-TEST_F(Parted, WhatIsTakenBackHasNeverBeen) {
+TEST_F(Multipart, WhatIsTakenBackHasNeverBeen) {
   const Send send(kFlow, 100000);
   Recv recv(kFlow, 100000);
   matcher_.post(recv);
-  auto first = std::make_unique<PartedSend>();
+  auto first = std::make_unique<MultipartSend>();
   begin(*first, send);
   sends_.end(*first);
   recvs_.withdraw(first->number);
@@ -190,7 +190,7 @@ TEST_F(Parted, WhatIsTakenBackHasNeverBeen) {
   EXPECT_EQ(sends_.answer(1, true), nullptr); // The answer crosses the withdrawal.
   recvs_.takeAnswers();
   EXPECT_EQ(sends_.next(), nullptr);
-  PartedSend second;
+  MultipartSend second;
   begin(second, send);
   exchange(second, send);
   matcher_.drain();
@@ -198,7 +198,7 @@ TEST_F(Parted, WhatIsTakenBackHasNeverBeen) {
   EXPECT_TRUE(recv.has(send));
 }
 
-TEST_F(Parted, RefusesWhatMakesNoSense) {
+TEST_F(Multipart, RefusesWhatMakesNoSense) {
   const std::vector<std::byte> bytes(100);
   EXPECT_EQ(recvs_.more(1, bytes).kind(), GOSS_ERR_PROTOCOL);
   EXPECT_EQ(recvs_.begin({kFlow, 50, {}}, 100, bytes).kind(), GOSS_ERR_PROTOCOL);
@@ -208,7 +208,7 @@ TEST_F(Parted, RefusesWhatMakesNoSense) {
   recvs_.withdraw(7);
 }
 
-TEST_F(Parted, APeerThatSendsMoreThanItHasCreditForIsNamed) {
+TEST_F(Multipart, APeerThatSendsMoreThanItHasCreditForIsNamed) {
   const std::vector<std::byte> bytes(30000);
   EXPECT_TRUE(recvs_.message({kFlow, bytes.size(), {}}, bytes).isOk());
   EXPECT_TRUE(recvs_.begin({2 * kFlow, 40000, {}}, 30000, {}).isOk());
@@ -226,7 +226,7 @@ TEST_F(Parted, APeerThatSendsMoreThanItHasCreditForIsNamed) {
   EXPECT_TRUE(recvs_.message({kFlow, bytes.size(), {}}, bytes).isOk());
 }
 
-TEST_F(Parted, EmptyMessagesAreChargedToo) {
+TEST_F(Multipart, EmptyMessagesAreChargedToo) {
   int count = 0;
   while (count < 1000 && recvs_.message({kFlow, 0, {}}, {}).isOk())
     ++count;

@@ -1,4 +1,4 @@
-#include "transports/shm/peer.h"
+#include "transports/shm/link.h"
 
 #include <sys/socket.h>
 
@@ -21,7 +21,7 @@ constexpr int kPermanentReceives = 1;
 
 /// The limit of credit for messages in parts: half of the bytes of unexpected messages that this side keeps. The other
 /// half is for short messages.
-std::uint64_t roomFor(const PeerOptions& options) { return options.unexpected_bytes / 2; }
+std::uint64_t roomFor(const LinkOptions& options) { return options.unexpected_bytes / 2; }
 
 constexpr std::string_view kStuckInMemory =
     "it is stuck while it writes into the result of a call that is over, and no memory is left to put in its place: do "
@@ -29,7 +29,7 @@ constexpr std::string_view kStuckInMemory =
 
 } // namespace
 
-Peer::Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& deferred)
+Link::Link(int rank, const LinkOptions& options, LentRegions& lending, Deferred& deferred)
     : rank_(rank),
       options_(options),
       matcher_(rank, deferred),
@@ -40,7 +40,7 @@ Peer::Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& def
       direct_receiver_(matcher_),
       outbox_(writer_, direct_sender_) {}
 
-void Peer::attach(Segment segment, platform::UniqueFd socket) {
+void Link::attach(Segment segment, platform::UniqueFd socket) {
   segment_ = std::move(segment);
   socket_ = std::move(socket);
   writer_ = RingWriter(segment_, options_.fences);
@@ -52,7 +52,7 @@ void Peer::attach(Segment segment, platform::UniqueFd socket) {
   direct_receiver_.attach(segment_, processOf(socket_.get()));
 }
 
-void Peer::becomeReady() {
+void Link::becomeReady() {
   if (is_ready_) return;
   is_ready_ = true;
   // The other side has mapped the segment, and said at which address.
@@ -60,7 +60,7 @@ void Peer::becomeReady() {
                                           std::memory_order_relaxed);
 }
 
-bool Peer::readPackets() {
+bool Link::readPackets() {
   for (;;) {
     Packet packet = readPacket(socket_.get());
     switch (packet.kind) {
@@ -85,7 +85,7 @@ bool Peer::readPackets() {
 }
 
 // Sends a message that fits the ring and has no other one before it.
-bool Peer::trySend(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
+bool Link::trySend(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
   if (!outbox_.isIdle() || bytes.size() > kShortBytes || bytes.size() >= options_.direct_bytes) return false;
   if (outbox_.isOversubscribed() && tag != kUrgentTag) return false;
   if (!writer_.writeBrief(tag, envelope, bytes)) return false;
@@ -95,7 +95,7 @@ bool Peer::trySend(Tag tag, const Envelope& envelope, std::span<const std::byte>
 }
 
 // Receives the message at the head of the ring if it can only match this receive.
-TryResult Peer::tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes) {
+TryResult Link::tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes) {
   if (!sink_.mayOvertake(tag)) {
     if (matcher_.keepsAny()) return TryResult::refused;
     return reader_.empty() ? TryResult::notYet : TryResult::queued;
@@ -118,12 +118,12 @@ TryResult Peer::tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> 
 // Returns space early enough that the producer of a long message never waits, seldom enough that the cache line of its
 // counter stays with the producer. The rest is returned before this rank sleeps: an eighth of the ring cannot hold the
 // producer up.
-void Peer::consume(const RingReader::Record& record) {
+void Link::consume(const RingReader::Record& record) {
   reader_.pop(record);
   if (reader_.unreleased() >= segment_.ringBytes() / 8) release();
 }
 
-bool Peer::send(SendOperation& operation) {
+bool Link::send(SendOperation& operation) {
   operation.hook.extra = 0;
   if (operation.pieces.size() <= 1) {
     const std::span<const std::byte> bytes =
@@ -138,7 +138,7 @@ bool Peer::send(SendOperation& operation) {
   return sent;
 }
 
-void Peer::cancel(SendOperation& operation) {
+void Link::cancel(SendOperation& operation) {
   if (!Outbox::isDescribed(operation)) return outbox_.cancel(operation);
   operation.hook.extra = 0;
   const DirectSender::Cancel back = direct_sender_.cancel(operation);
@@ -149,7 +149,7 @@ void Peer::cancel(SendOperation& operation) {
   }
 }
 
-bool Peer::progress() {
+bool Link::progress() {
   bool any = matcher_.hasWork() && matcher_.drain();
   if (!segment_.valid() || end_.isOver()) return any;
   any |= read();
@@ -166,7 +166,7 @@ bool Peer::progress() {
   return true;
 }
 
-bool Peer::read() {
+bool Link::read() {
   bool any = false;
   bool awaited = false; // A receive was posted for the message that was read.
   RingReader::Record record;
@@ -197,12 +197,12 @@ bool Peer::read() {
   return any;
 }
 
-void Peer::release() {
+void Link::release() {
   if (reader_.release()) doorbell_.wakeFor(kWakeForSpace);
 }
 
 // False: nothing was taken, and the link is over.
-bool Peer::accept(const RingReader::Record& record) {
+bool Link::accept(const RingReader::Record& record) {
   Status taken;
   switch (record.kind) {
     case RecordKind::brief:
@@ -224,7 +224,7 @@ bool Peer::accept(const RingReader::Record& record) {
   return taken.isOk();
 }
 
-void Peer::acceptControl(const RingReader::Record& record) {
+void Link::acceptControl(const RingReader::Record& record) {
   const std::uint64_t number = record.message.bytes;
   if (record.kind == RecordKind::cut) {
     recvs_.withdraw(number);
@@ -235,7 +235,7 @@ void Peer::acceptControl(const RingReader::Record& record) {
   }
 }
 
-bool Peer::acceptDirect(const RingReader::Record& record) {
+bool Link::acceptDirect(const RingReader::Record& record) {
   DirectReceiver::Accept result = direct_receiver_.accept(record);
   if (result == DirectReceiver::Accept::unknown) {
     readPackets(); // A peer lends memory before it names the memory; the poller reports the end of the socket again.
@@ -248,7 +248,7 @@ bool Peer::acceptDirect(const RingReader::Record& record) {
   return false;
 }
 
-bool Peer::readDirect() {
+bool Link::readDirect() {
   if (end_.isOver()) return false;
   const DirectReceiver::Step step = direct_receiver_.progress();
   if (step == DirectReceiver::Step::finished) doorbell_.wakeFor(kWakeForSpace);
@@ -260,7 +260,7 @@ bool Peer::readDirect() {
   return reading_directly_;
 }
 
-bool Peer::writePending() {
+bool Link::writePending() {
   outbox_.tellOf(recvs_);
   const bool any = !outbox_.isIdle() && outbox_.run();
   if (writer_.takePublished()) doorbell_.wakeFor(kWakeForData);
@@ -269,19 +269,19 @@ bool Peer::writePending() {
 
 // Updates the flag that the sender reads before each short message. Messages that it has written until then still come
 // whole.
-void Peer::updateOversubscribed() {
+void Link::updateOversubscribed() {
   const bool oversubscribed = matcher_.keptBytes() > roomFor(options_);
   if (oversubscribed == oversubscribed_) return;
   oversubscribed_ = oversubscribed;
   segment_.mySide().oversubscribed.store(oversubscribed ? 1 : 0, std::memory_order_relaxed);
 }
 
-void Peer::socketEnded() {
+void Link::socketEnded() {
   if (end_.isLeaving() || !segment_.valid()) return;
   end_.socketEnded(segment_.theirSide().goodbye.load(std::memory_order_acquire));
 }
 
-void Peer::fail() {
+void Link::fail() {
   if (segment_.valid()) segment_.mySide().goodbye.store(kGivesUp, std::memory_order_release);
   if (socket_.valid()) ::shutdown(socket_.get(), SHUT_RDWR);
   matcher_.fail(end_.reason());
@@ -292,25 +292,25 @@ void Peer::fail() {
   segment_ = Segment();
 }
 
-void Peer::failSends(const Status& status) {
+void Link::failSends(const Status& status) {
   direct_sender_.fail(status, peerLostError(rank_, kStuckInMemory), end_.isLeaving());
   outbox_.fail(status);
 }
 
-bool Peer::hasWork() {
+bool Link::hasWork() {
   if (matcher_.hasWork() || end_.isOver()) return matcher_.hasWork() || segment_.valid();
   if (!segment_.valid()) return false;
   if (!reader_.empty() || recvs_.hasWork()) return true;
   return direct_receiver_.hasWork() || direct_sender_.hasDone() || outbox_.hasWork();
 }
 
-void Peer::announceSleep() {
+void Link::announceSleep() {
   if (!segment_.valid()) return;
   release();
   doorbell_.announceSleep(kWakeForData | (outbox_.isIdle() && !direct_sender_.isOutstanding() ? 0 : kWakeForSpace));
 }
 
-void Peer::leave() {
+void Link::leave() {
   if (!segment_.valid()) return;
   bool half_sent = outbox_.isInMessage();
   if (!direct_sender_.withdrawAll()) half_sent = true;

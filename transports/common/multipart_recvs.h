@@ -1,6 +1,6 @@
 /// The receiving half of messages that go in parts.
-#ifndef GOSS_TRANSPORTS_COMMON_PARTED_RECVS_H_
-#define GOSS_TRANSPORTS_COMMON_PARTED_RECVS_H_
+#ifndef GOSS_TRANSPORTS_COMMON_MULTIPART_RECVS_H_
+#define GOSS_TRANSPORTS_COMMON_MULTIPART_RECVS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace goss::transports {
 
-/// The counterpart of PartedSends: accepts everything that comes at once, and says what the peer is to be told. Errors:
-/// protocol, when a frame is malformed or exceeds the peer's credit, and the link must break; resource, when memory is
-/// short. One thread; only message(), begin() and more() call operations back.
-class PartedRecvs {
+/// The counterpart of MultipartSends: accepts everything that comes at once, and says what the peer is to be told.
+/// Errors: protocol, when a frame is malformed or exceeds the peer's credit, and the link must break; resource, when
+/// memory is short. One thread; only message(), begin() and more() call operations back.
+class MultipartRecvs {
  public:
   /// What the peer is to be told of a message that has matched a receive: send all of it, or no more of it.
   struct Answer {
@@ -29,7 +29,7 @@ class PartedRecvs {
 
   /// `matcher` outlives this object, and has no limit of its own. `room`: the credit of the peer. `whole`: message() is
   /// used, and takes credit.
-  PartedRecvs(Matcher& matcher, std::uint64_t room, bool whole = true)
+  MultipartRecvs(Matcher& matcher, std::uint64_t room, bool whole = true)
       : matcher_(matcher), room_(room), arrivals_(matcher, whole), whole_(matcher) {}
 
   /// A whole message has come.
@@ -85,4 +85,4 @@ inline std::uint64_t takeOwed(FlowBytes& owed, Tag tag) {
 
 } // namespace goss::transports
 
-#endif // GOSS_TRANSPORTS_COMMON_PARTED_RECVS_H_
+#endif // GOSS_TRANSPORTS_COMMON_MULTIPART_RECVS_H_

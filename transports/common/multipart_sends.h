@@ -1,6 +1,6 @@
 /// The sending half of messages in parts: which bytes of which message may be sent.
-#ifndef GOSS_TRANSPORTS_COMMON_PARTED_SENDS_H_
-#define GOSS_TRANSPORTS_COMMON_PARTED_SENDS_H_
+#ifndef GOSS_TRANSPORTS_COMMON_MULTIPART_SENDS_H_
+#define GOSS_TRANSPORTS_COMMON_MULTIPART_SENDS_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace goss::transports {
 
 /// A message that was not sent completely.
-struct PartedSend {
+struct MultipartSend {
   std::uint64_t number = 0;
   PieceCursor rest;                ///< Cursor of the bytes that were not sent.
   std::uint64_t rest_bytes = 0;    ///< Bytes that were not sent.
@@ -30,8 +30,8 @@ struct PartedSend {
 /// bytes waits for the answer if the peer has no credit for its header. A header without credit brings no bytes, and
 /// costs nothing. After a cut a message counts as never sent. Messages are numbered from 1 in the order of their
 /// headers, and their parts may alternate. Short messages are sent whole, without a number, while there is credit for
-/// them. PartedRecvs is the counterpart. One thread.
-class PartedSends {
+/// them. MultipartRecvs is the counterpart. One thread.
+class MultipartSends {
  public:
   /// The peer keeps up to `limit` bytes of unexpected messages, and up to `most_ahead` bytes of a longer one.
   void setLimit(std::uint64_t limit, std::uint64_t most_ahead) {
@@ -46,7 +46,7 @@ class PartedSends {
   void giveBack(Tag tag, std::uint64_t cost) { (void)credit_.giveBack(tag, cost); }
 
   /// The header of `send` is sent now, with send.allowed_bytes in it.
-  void begin(PartedSend& send, const SendOperation& operation) {
+  void begin(MultipartSend& send, const SendOperation& operation) {
     send.number = ++count_;
     send.rest = PieceCursor(operation.pieces);
     send.rest_bytes = operation.bytes;
@@ -57,9 +57,9 @@ class PartedSends {
     if (send.allowed_bytes > 0) ready_.push_back(&send);
   }
   /// The message of which a part is to be sent next; null: none may.
-  [[nodiscard]] PartedSend* next() const { return ready_.empty() ? nullptr : ready_.front(); }
+  [[nodiscard]] MultipartSend* next() const { return ready_.empty() ? nullptr : ready_.front(); }
   /// The next `bytes` of `send` were sent; the caller has moved send.rest.
-  void advance(PartedSend& send, std::uint64_t bytes) {
+  void advance(MultipartSend& send, std::uint64_t bytes) {
     send.rest_bytes -= bytes;
     send.allowed_bytes -= bytes;
     if (send.allowed_bytes == 0) unready(send);
@@ -67,10 +67,10 @@ class PartedSends {
   }
   /// The peer wants all of message `number`, or no more than was allowed. Returns the message if all of that was sent
   /// already.
-  PartedSend* answer(std::uint64_t number, bool wanted) {
+  MultipartSend* answer(std::uint64_t number, bool wanted) {
     const auto found = open_.find(number);
     if (found == open_.end()) return nullptr; // The message was cancelled meanwhile.
-    PartedSend& send = *found->second;
+    MultipartSend& send = *found->second;
     send.unanswered = false;
     if (!wanted) {
       send.rest_bytes = send.allowed_bytes;
@@ -83,7 +83,7 @@ class PartedSends {
     return &send;
   }
   /// The message is cancelled before it is complete.
-  void end(PartedSend& send) {
+  void end(MultipartSend& send) {
     unready(send);
     open_.erase(send.number);
     send.rest_bytes = send.allowed_bytes = 0;
@@ -95,7 +95,7 @@ class PartedSends {
   }
 
  private:
-  void unready(const PartedSend& send) {
+  void unready(const MultipartSend& send) {
     if (next() == &send)
       ready_.pop_front();
     else
@@ -105,10 +105,10 @@ class PartedSends {
   Credit credit_;
   std::uint64_t most_ahead_ = 0;
   std::uint64_t count_ = 0;
-  std::unordered_map<std::uint64_t, PartedSend*> open_; ///< By number: messages that the peer has to answer.
-  std::deque<PartedSend*> ready_;                       ///< In the order in which they were allowed.
+  std::unordered_map<std::uint64_t, MultipartSend*> open_; ///< By number: messages that the peer has to answer.
+  std::deque<MultipartSend*> ready_;                       ///< In the order in which they were allowed.
 };
 
 } // namespace goss::transports
 
-#endif // GOSS_TRANSPORTS_COMMON_PARTED_SENDS_H_
+#endif // GOSS_TRANSPORTS_COMMON_MULTIPART_SENDS_H_

@@ -1,6 +1,6 @@
 /// How a rule reaches the neighbours of its topology, and all ranks.
-#ifndef GOSS_LIB_SYNC_PEERS_H_
-#define GOSS_LIB_SYNC_PEERS_H_
+#ifndef GOSS_LIB_SYNC_GOSSIP_PEERS_H_
+#define GOSS_LIB_SYNC_GOSSIP_PEERS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace goss::sync {
 
 /// Every call is collective over the channel's ranks and blocks, where nothing else is said. Outlives the channel. One
 /// thread.
-class Peers {
+class GossipPeers {
  public:
   /// `topology` "": there is none. `codec` is null where vectors travel as they are. Errors: those of
   /// goss_topology_create and goss_topology_require for each of the properties.
-  static Result<std::unique_ptr<Peers>> make(Channel& channel, const std::string& topology,
-                                             std::span<const std::int32_t> properties,
-                                             std::shared_ptr<const Codec> codec);
-  ~Peers();
-  Peers(const Peers&) = delete;
-  Peers& operator=(const Peers&) = delete;
+  static Result<std::unique_ptr<GossipPeers>> make(Channel& channel, const std::string& topology,
+                                                   std::span<const std::int32_t> properties,
+                                                   std::shared_ptr<const Codec> codec);
+  ~GossipPeers();
+  GossipPeers(const GossipPeers&) = delete;
+  GossipPeers& operator=(const GossipPeers&) = delete;
 
   [[nodiscard]] int rank() const { return channel_.rank(); }
   [[nodiscard]] int size() const { return channel_.size(); }
@@ -88,7 +88,7 @@ class Peers {
   Status votes(std::span<const float> values, std::span<float> sum, std::uint64_t step);
 
  private:
-  Peers(Channel& channel, std::shared_ptr<const Codec> codec)
+  GossipPeers(Channel& channel, std::shared_ptr<const Codec> codec)
       : channel_(channel), pairs_(channel), groups_(channel), codec_(std::move(codec)) {}
   Result<goss_neighborhood> neighbors(std::uint64_t round, int place) const;
   Status encode(std::span<const float> values, std::uint64_t draw, bool contracts);
@@ -115,4 +115,4 @@ class Peers {
 
 } // namespace goss::sync
 
-#endif // GOSS_LIB_SYNC_PEERS_H_
+#endif // GOSS_LIB_SYNC_GOSSIP_PEERS_H_

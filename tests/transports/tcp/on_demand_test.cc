@@ -32,7 +32,7 @@ int countLinks(World& world, int rank, int ranks, LinkState state) {
   return count;
 }
 
-TEST(TcpOnUse, ARingMakesTwoLinksARank) {
+TEST(TcpOnDemand, ARingMakesTwoLinksARank) {
   constexpr int kRanks = 12;
   World world(kRanks, kRanks);
   prepareAll(world, kRanks);
@@ -106,7 +106,7 @@ void talkAtOnce(World& world, int ranks, int round) {
   }
 }
 
-TEST(TcpOnUse, BothEndsMayCallAtOnce) {
+TEST(TcpOnDemand, BothEndsMayCallAtOnce) {
   constexpr int kRanks = 6;
   for (int round = 0; round < 12; ++round) {
     World world(kRanks, kRanks, [&](Config& config) {
@@ -118,7 +118,7 @@ TEST(TcpOnUse, BothEndsMayCallAtOnce) {
 }
 
 #ifdef GOSS_TEST_TLS
-TEST(TcpOnUse, BothEndsMayCallAtOnceOverTls) {
+TEST(TcpOnDemand, BothEndsMayCallAtOnceOverTls) {
   CredentialFiles files;
   for (int round = 0; round < 3; ++round) {
     World world(
@@ -129,7 +129,7 @@ TEST(TcpOnUse, BothEndsMayCallAtOnceOverTls) {
 }
 #endif
 
-TEST(TcpOnUse, APeerThatHasEndedIsNamedWithoutAPause) {
+TEST(TcpOnDemand, APeerThatHasEndedIsNamedWithoutAPause) {
   for (const int sender : {0, 2}) {
     World world(3, 3);
     prepareAll(world, 3);
@@ -157,7 +157,7 @@ TEST(TcpOnUse, APeerThatHasEndedIsNamedWithoutAPause) {
 }
 
 /// The operation's own deadline, and GOSS_SILENCE_MS, say how long such a rank is waited for.
-TEST(TcpOnUse, APeerThatIsBusyIsWaitedForBeyondTheDeadline) {
+TEST(TcpOnDemand, APeerThatIsBusyIsWaitedForBeyondTheDeadline) {
   World world(3, 3, [](Config& config) { config.bootstrap_timeout_ms = 150; });
   prepareAll(world, 3);
   for (const int sender : {0, 2}) {
@@ -190,7 +190,7 @@ void expectAnotherProcessIsNamed(World& world, const std::string& address, const
   EXPECT_EQ(world[0].losses[0].how, PeerLoss::silent) << "nothing shows that its process has ended";
 }
 
-TEST(TcpOnUse, AnotherProcessAtThePeersAddressIsNamedAtTheDeadline) {
+TEST(TcpOnDemand, AnotherProcessAtThePeersAddressIsNamedAtTheDeadline) {
   World world(3, 2, [](Config& config) {
     config.bootstrap_timeout_ms = 300;
     config.log_level = "off";
@@ -199,7 +199,7 @@ TEST(TcpOnUse, AnotherProcessAtThePeersAddressIsNamedAtTheDeadline) {
 }
 
 #ifdef GOSS_TEST_TLS
-TEST(TcpOnUse, AProcessWithAnotherCertificateIsNamedAtTheDeadline) {
+TEST(TcpOnDemand, AProcessWithAnotherCertificateIsNamedAtTheDeadline) {
   CredentialFiles files;
   World world(
       3, 3,
@@ -215,7 +215,7 @@ TEST(TcpOnUse, AProcessWithAnotherCertificateIsNamedAtTheDeadline) {
 }
 #endif
 
-TEST(TcpOnUse, AKeptMessageCanBeCancelled) {
+TEST(TcpOnDemand, AKeptMessageCanBeCancelled) {
   World world(2, 2);
   prepareAll(world, 2);
   Send first(1, 5, 10);
@@ -232,7 +232,7 @@ TEST(TcpOnUse, AKeptMessageCanBeCancelled) {
 }
 
 /// Gives the peer up before there is a link; the peer then hears of it, whichever of them calls.
-TEST(TcpOnUse, APeerThatWasGivenUpHearsOfIt) {
+TEST(TcpOnDemand, APeerThatWasGivenUpHearsOfIt) {
   for (const int gone : {0, 1}) {
     World world(2, 2);
     prepareAll(world, 2);
@@ -253,7 +253,7 @@ TEST(TcpOnUse, APeerThatWasGivenUpHearsOfIt) {
   }
 }
 
-TEST(TcpOnUse, ARankThatLeavesWhileItIsCalledHoldsNobodyUp) {
+TEST(TcpOnDemand, ARankThatLeavesWhileItIsCalledHoldsNobodyUp) {
   for (int round = 0; round < 24; ++round) {
     const int turns = round / 2;
     World world(2, 2, [round](Config& config) { config.connections_per_peer = 1 + round % 2; });

@@ -1,5 +1,5 @@
 // In which order a link that sends one frame after the other sends messages, their parts, and answers.
-#include "transports/common/parted_outbox.h"
+#include "transports/common/multipart_outbox.h"
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ struct Send final : SendOperation {
 };
 
 /// A link that takes `room` frames, and logs them.
-struct Wire final : PartedOutbox {
+struct Wire final : MultipartOutbox {
   Wire() { sends_.setLimit(64 * 1024, 2 * kPart); }
   [[nodiscard]] bool hasRoom(std::uint64_t) const override { return room > 0; }
   bool goesWhole(const SendOperation& operation) override {
@@ -45,7 +45,7 @@ struct Wire final : PartedOutbox {
   void writeWhole(const SendOperation& operation) override {
     note(operation.tag == kUrgentTag ? 'u' : 'w', operation.bytes);
   }
-  std::size_t writePart(const SendOperation&, PartedSend& send, bool first) override {
+  std::size_t writePart(const SendOperation&, MultipartSend& send, bool first) override {
     const std::size_t bytes = std::min<std::size_t>(send.allowed_bytes, kPart);
     send.rest.advance(bytes);
     note(first ? 'f' : 'm', send.number);
@@ -66,7 +66,7 @@ struct Wire final : PartedOutbox {
   std::string log;
 };
 
-TEST(PartedOutbox, UrgentMessagesGoBeforeAllOthersAndAnswersBeforeThose) {
+TEST(MultipartOutbox, UrgentMessagesGoBeforeAllOthersAndAnswersBeforeThose) {
   Wire wire;
   Send lengthy(kFlow, 10 * kPart);
   Send brief(kFlow, 10);
@@ -89,7 +89,7 @@ TEST(PartedOutbox, UrgentMessagesGoBeforeAllOthersAndAnswersBeforeThose) {
   EXPECT_EQ(lengthy.completions, 1);
 }
 
-TEST(PartedOutbox, ShortMessagesAndPartsGoInTurn) {
+TEST(MultipartOutbox, ShortMessagesAndPartsGoInTurn) {
   Wire wire;
   Send lengthy(kFlow, 10 * kPart);
   wire.room = 99;
@@ -106,7 +106,7 @@ TEST(PartedOutbox, ShortMessagesAndPartsGoInTurn) {
   EXPECT_EQ(lengthy.completions, 1);
 }
 
-TEST(PartedOutbox, WhatIsTakenBackIsCut) {
+TEST(MultipartOutbox, WhatIsTakenBackIsCut) {
   Wire wire;
   wire.room = 99;
   Send lengthy(kFlow, 10 * kPart);
@@ -123,7 +123,7 @@ TEST(PartedOutbox, WhatIsTakenBackIsCut) {
   EXPECT_EQ(lengthy.completions + waits.completions, 0);
 }
 
-TEST(PartedOutbox, AMessageThatNobodyWantsIsOverWithItsAnswerAndFailureEndsTheRest) {
+TEST(MultipartOutbox, AMessageThatNobodyWantsIsOverWithItsAnswerAndFailureEndsTheRest) {
   Wire wire;
   wire.room = 99;
   Send skipped(kFlow, 10 * kPart);

@@ -1,4 +1,4 @@
-#include "transports/common/parted_recvs.h"
+#include "transports/common/multipart_recvs.h"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ std::uint64_t costOf(std::uint64_t held) { return held > 0 ? kMessageCost + held
 
 } // namespace
 
-Status PartedRecvs::message(const MessageHeader& header, std::span<const std::byte> bytes) {
+Status MultipartRecvs::message(const MessageHeader& header, std::span<const std::byte> bytes) {
   const std::uint64_t cost = kMessageCost + header.bytes;
   if (Status charged = charge(cost); !charged.isOk()) return charged;
   if (!whole_.begin(header)) return memoryError(matcher_.peer());
@@ -25,7 +25,7 @@ Status PartedRecvs::message(const MessageHeader& header, std::span<const std::by
   return Status::ok();
 }
 
-Status PartedRecvs::begin(const MessageHeader& header, std::uint64_t ahead, std::span<const std::byte> bytes) {
+Status MultipartRecvs::begin(const MessageHeader& header, std::uint64_t ahead, std::span<const std::byte> bytes) {
   if (ahead > header.bytes || bytes.size() > ahead)
     return protocolError(matcher_.peer(), "a message that begins with more than all of it");
   if (Status charged = charge(costOf(ahead)); !charged.isOk()) return charged;
@@ -40,7 +40,7 @@ Status PartedRecvs::begin(const MessageHeader& header, std::uint64_t ahead, std:
   return bytes.empty() ? Status::ok() : more(number, bytes);
 }
 
-Status PartedRecvs::more(std::uint64_t number, std::span<const std::byte> bytes) {
+Status MultipartRecvs::more(std::uint64_t number, std::span<const std::byte> bytes) {
   Arrivals::Arrival* arrival = arrivals_.find(number);
   if (arrival == nullptr) return protocolError(matcher_.peer(), "a part of a message that was not begun");
   const std::uint64_t most = arrival->granted ? arrival->header.bytes : arrival->held;
@@ -52,7 +52,7 @@ Status PartedRecvs::more(std::uint64_t number, std::span<const std::byte> bytes)
   return Status::ok();
 }
 
-void PartedRecvs::withdraw(std::uint64_t number) {
+void MultipartRecvs::withdraw(std::uint64_t number) {
   Arrivals::Arrival* arrival = arrivals_.find(number);
   if (arrival == nullptr) return;
   if (arrival->dropped) {
@@ -62,7 +62,7 @@ void PartedRecvs::withdraw(std::uint64_t number) {
   }
 }
 
-std::size_t PartedRecvs::passable(std::uint64_t number, std::size_t bytes) {
+std::size_t MultipartRecvs::passable(std::uint64_t number, std::size_t bytes) {
   const Arrivals::Arrival* arrival = arrivals_.find(number);
   if (arrival == nullptr || arrival->dropped || bytes == 0) return 0;
   const std::uint64_t most = arrival->granted ? arrival->header.bytes : arrival->held;
@@ -70,7 +70,7 @@ std::size_t PartedRecvs::passable(std::uint64_t number, std::size_t bytes) {
   return bytes == arrival->sink.remaining() ? (bytes - 1) / kLeftBytes * kLeftBytes : bytes;
 }
 
-void PartedRecvs::passOn(std::uint64_t number, std::span<const std::byte> bytes) {
+void MultipartRecvs::passOn(std::uint64_t number, std::span<const std::byte> bytes) {
   Arrivals::Arrival* arrival = arrivals_.find(number);
   arrival->come += bytes.size();
   arrival->sink.deliver(bytes);
@@ -78,7 +78,7 @@ void PartedRecvs::passOn(std::uint64_t number, std::span<const std::byte> bytes)
 }
 
 /// Called once the message has matched a receive, or is dropped.
-void PartedRecvs::answer(Arrivals::Arrival& arrival) {
+void MultipartRecvs::answer(Arrivals::Arrival& arrival) {
   const bool comes_whole = arrival.held > 0 && arrival.held == arrival.header.bytes;
   if (arrival.granted || arrival.dropped || comes_whole) return;
   const bool wanted = !arrival.sink.isDropped();
@@ -88,18 +88,18 @@ void PartedRecvs::answer(Arrivals::Arrival& arrival) {
   endIfOver(arrival);
 }
 
-void PartedRecvs::endIfOver(const Arrivals::Arrival& arrival) {
+void MultipartRecvs::endIfOver(const Arrivals::Arrival& arrival) {
   if (arrival.come == (arrival.dropped ? arrival.held : arrival.header.bytes)) arrivals_.end(arrival);
 }
 
-Status PartedRecvs::charge(std::uint64_t cost) {
+Status MultipartRecvs::charge(std::uint64_t cost) {
   if (cost > room_ || charged_ + owed_.total() > room_ - cost)
     return protocolError(matcher_.peer(), "more without a receive than it has credit for");
   charged_ += cost;
   return Status::ok();
 }
 
-bool PartedRecvs::settle() {
+bool MultipartRecvs::settle() {
   if (!matcher_.hasReleased()) return false;
   for (const Released& released : matcher_.takeReleased()) {
     // A message without a number came whole, unless its bytes are fetched later.
