@@ -18,7 +18,7 @@ mpi_environment() {
   export OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_btl_tcp_if_include=lo
   export OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}"
   # A container without any network may have its loopback interface down; nothing can meet then.
-  if [ "$(id -u)" = 0 ] && command -v ip >/dev/null && ! ip -o link show lo 2>/dev/null | grep -q '[<,]UP[,>]'; then
+  if [ "$(id -u)" = 0 ] && command -v ip >/dev/null && ! ip -o link show lo 2>/dev/null | grep '[<,]UP[,>]' >/dev/null; then
     ip link set lo up 2>/dev/null || true
   fi
 }

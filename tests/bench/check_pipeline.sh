@@ -16,7 +16,7 @@ grep -q 'makespan 27 s, .* bubble 3 s' "$work/out" || fail "the summary"
 grep -q '</svg>' "$work/a.svg" || fail "the picture"
 "$explain" pipeline --read "$work/a.csv" >"$work/again"
 cmp -s "$work/out" "$work/again" || fail "a schedule that is written and read is another one"
-"$explain" pipeline --read "$work/a.csv" --compute-only --write "$work/b.csv" --json | grep -q '"bubble_s": 3,' || fail "JSON"
+"$explain" pipeline --read "$work/a.csv" --compute-only --write "$work/b.csv" --json | grep '"bubble_s": 3,' >/dev/null || fail "JSON"
 [ "$(head -c 15 "$work/b.csv")" = "0F0,0F1,0F2,0F3" ] || fail "the compute-only file"
 for schedule in gpipe 1f1b interleaved zb-h1 zb-h2 zb-v pipedream 2bw; do
   "$explain" pipeline --schedule $schedule --batches 2 --recompute >/dev/null || fail "$schedule"

@@ -20,7 +20,7 @@ run "$tune" -o "$work/file" || fail "goss-tune: exit $?"
 for key in reduce_bytes_per_s copy_bytes_per_s shm tcp latency_s bandwidth_bytes_per_s overhead_s; do
   grep -q "\"$key\"" "$work/file" || fail "no $key in the file"
 done
-tr -d ' \n' <"$work/file" | grep -q '"network":{"latency_s":1}' || fail "the price of the network is gone"
+tr -d ' \n' <"$work/file" | grep '"network":{"latency_s":1}' >/dev/null || fail "the price of the network is gone"
 grep -q '"latency_s": 2[,.]*$' "$work/file" && fail "the price of TCP was not measured"
 
 # The library takes it, and complains about one that is damaged.
@@ -37,8 +37,8 @@ unset GOSS_TUNING
 printf 'gossamer-psk-1 %064d\n' 7 >"$work/key"
 chmod 600 "$work/key"
 if GOSS_TLS=psk:$work/key run "$tune" -o "$work/file"; then
-  tr -d ' \n' <"$work/file" | grep -q '"tls":{"latency_s":.*"overhead_s":.*"bandwidth_bytes_per_s":' || fail "no price of TLS"
-  tr -d ' \n' <"$work/file" | grep -q '"tcp":{"latency_s":' || fail "the price of TCP is gone"
+  tr -d ' \n' <"$work/file" | grep '"tls":{"latency_s":.*"overhead_s":.*"bandwidth_bytes_per_s":' >/dev/null || fail "no price of TLS"
+  tr -d ' \n' <"$work/file" | grep '"tcp":{"latency_s":' >/dev/null || fail "the price of TCP is gone"
   GOSS_TUNING=$work/file run "$bench" allreduce --threads 2 -m 64K:64K -i 2 -x 0 -c || fail "the library refuses the price of TLS"
 else
   grep -q 'has no OpenSSL' "$work/err" || fail "goss-tune with GOSS_TLS"

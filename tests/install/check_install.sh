@@ -59,7 +59,7 @@ if [ -e "$libdir/libgossamer.a" ]; then
     diff - <(sort "$here/../golden/exported_symbols.txt") || { echo "libgossamer.a shows other names than libgossamer.so"; exit 1; }
   read -ra flags <<<"$(pkg-config --cflags --libs gossamer-static)"
   "$cc" -std=c99 "$here/consumer/consumer.c" "${flags[@]}" -o "$work/static"
-  ! ldd "$work/static" | grep -q libgossamer || { echo "the program is linked with libgossamer.so"; exit 1; }
+  ! ldd "$work/static" | grep libgossamer >/dev/null || { echo "the program is linked with libgossamer.so"; exit 1; }
   timeout 60 "$work/static"
   "$cmake" -S "$here/consumer" -B "$work/static-build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" -DSTATIC=ON >"$work/configure.log"
   "$cmake" --build "$work/static-build" >"$work/build.log"

@@ -11,7 +11,7 @@ prefix=ge$$t # of this run alone; must not end in a digit
 make_scratch
 
 run() { "$wanem" run --prefix $prefix "$@"; }
-none_left() { ! ip netns list | grep -qE "^$prefix[0-9]" && [ ! -e "/run/wanem-$prefix.sock" ]; }
+none_left() { ! ip netns list | grep -E "^$prefix[0-9]" >/dev/null && [ ! -e "/run/wanem-$prefix.sock" ]; }
 rtt() { awk -F/ '/^rtt/ { print $5 }'; }
 received() { grep -oE '[0-9]+ received' | cut -d' ' -f1; }
 
@@ -130,7 +130,7 @@ check "--timeout is status 124 and leaves nothing" eval "[ $? = 124 ] && none_le
 for signal in TERM KILL; do
   "$wanem" run --prefix $prefix -- bash -c "ip netns exec ${prefix}0 setsid sleep 23 & sleep 25" &
   pid=$!
-  for _ in $(seq 50); do ip netns pids ${prefix}0 2>/dev/null | grep -q . && break; sleep 0.1; done
+  for _ in $(seq 50); do ip netns pids ${prefix}0 2>/dev/null | grep . >/dev/null && break; sleep 0.1; done
   kill -$signal $pid
   wait $pid 2>/dev/null
   for _ in $(seq 30); do none_left && break; sleep 0.1; done

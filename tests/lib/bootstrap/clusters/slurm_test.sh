@@ -76,4 +76,4 @@ step() {
 }
 step --mpi=none
 step --mpi=none --export=ALL,GOSS_TRANSPORT=tcp
-if srun --mpi=list 2>&1 | grep -q pmi2; then step --mpi=pmi2; fi
+if srun --mpi=list 2>&1 | grep pmi2 >/dev/null; then step --mpi=pmi2; fi
