@@ -134,7 +134,7 @@ Status meetThroughLauncher(const LauncherVariables& variables, const Config& con
     const Result<goss_unique_id> id = exchange();
     return id.isOk() ? meetByUniqueId(id.value(), launch) : id.status();
   };
-  const auto pmix = [&] { return exchangeThroughPmix(launch.rank, make); };
+  const auto pmix = [&] { return exchangeThroughPmix(launch.rank, config.bootstrap_timeout_ms, make); };
   const auto pmi = [&] { return exchangeThroughPmi(variables.pmi_fd, launch.rank, config.bootstrap_timeout_ms, make); };
   if (variables.mpirun.known()) return meet("mpirun", variables.mpirun, pmix);
   if (variables.pmi.known() && variables.pmi_fd >= 0) return meet("mpiexec", variables.pmi, pmi);

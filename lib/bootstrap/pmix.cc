@@ -8,10 +8,16 @@
 #include <fmt/format.h>
 #include <pmix.h>
 
+#include <algorithm>
+#include <condition_variable>
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
+#include "platform/clock.h"
 #include "platform/host.h"
 #endif
 
@@ -31,49 +37,95 @@ Status failed(const char* call, pmix_status_t status) {
   return cannotMeet(fmt::format("{} says {}", call, PMIx_Error_string(status)));
 }
 
-/// This process's session with PMIx and the number of worlds met through it. PMIx counts its users, so MPI can use it
-/// at the same time; but once the last user has finalised PMIx it cannot be initialised again (MPI_Init would fail), so
-/// the session lasts until the process exits.
-class PmixSession {
+/// A call that PMIx answers on a thread of its own, perhaps after the caller has stopped waiting. The caller has one
+/// reference and PMIx another, so that what PMIx reads and writes lasts until it answers.
+class PendingCall {
  public:
-  /// The session of this process, which has one PMIx.
-  static PmixSession& ofProcess() {
-    static PmixSession session;
-    return session;
+  PendingCall(const pmix_proc_t& self, pmix_rank_t rank, std::string key) : process_(self), key_(std::move(key)) {
+    process_.rank = rank;
   }
 
-  Status open() {
-    const std::lock_guard lock(mutex_);
-    if (owner_ != 0) return Status::ok();
-    const pmix_status_t status = PMIx_Init(&self_, nullptr, 0);
-    if (status != PMIX_SUCCESS) return failed("PMIx_Init", status);
-    owner_ = platform::processId();
-    return Status::ok();
+  /// PMIx answers when all processes of the job have made a fence.
+  static pmix_status_t fence(const std::shared_ptr<PendingCall>& call) {
+    std::strncpy(call->info_.key, PMIX_COLLECT_DATA, sizeof call->info_.key - 1);
+    call->info_.value.type = PMIX_BOOL;
+    call->info_.value.data.flag = true;
+    return start(call, [&](void* reference) {
+      return PMIx_Fence_nb(&call->process_, 1, &call->info_, 1, takeStatus, reference);
+    });
   }
 
-  /// A key can be published once, so the worlds of one job use different keys; all ranks make the worlds in the same
-  /// order.
-  std::string nextKey() {
-    const std::lock_guard lock(mutex_);
-    return fmt::format("gossamer.world.{}", worlds_++);
+  /// `limit_s` tells the server when nobody waits for the value any more.
+  static pmix_status_t get(const std::shared_ptr<PendingCall>& call, int limit_s) {
+    std::strncpy(call->info_.key, PMIX_TIMEOUT, sizeof call->info_.key - 1);
+    call->info_.value.type = PMIX_INT;
+    call->info_.value.data.integer = limit_s;
+    return start(call, [&](void* reference) {
+      return PMIx_Get_nb(&call->process_, call->key_.c_str(), &call->info_, 1, takeValue, reference);
+    });
   }
 
-  [[nodiscard]] const pmix_proc_t& self() const { return self_; }
+  /// nullopt: PMIx has not answered by then.
+  std::optional<pmix_status_t> wait(platform::Deadline deadline) {
+    constexpr std::int64_t kTurnMs = 60000;
+    std::unique_lock lock(mutex_);
+    while (!status_ && !deadline.expired())
+      answered_.wait_for(lock, std::chrono::milliseconds(std::min(deadline.leftMs(), kTurnMs)));
+    return status_;
+  }
 
-  PmixSession(const PmixSession&) = delete;
-  PmixSession& operator=(const PmixSession&) = delete;
+  /// What get() got; nullopt: something that is no unique id. Called after wait() has returned a status.
+  [[nodiscard]] const std::optional<goss_unique_id>& id() const { return id_; }
 
  private:
-  PmixSession() = default;
-  ~PmixSession() {
-    // A forked child that exits must not finalize for its parent.
-    if (owner_ == platform::processId()) PMIx_Finalize(nullptr, 0);
+  using Reference = std::shared_ptr<PendingCall>;
+
+  /// `ask` makes the call, whose callback deletes the reference that it is given.
+  template <class Ask>
+  static pmix_status_t start(const Reference& call, const Ask& ask) {
+    auto reference = std::make_unique<Reference>(call);
+    const pmix_status_t status = ask(reference.get());
+    if (status == PMIX_SUCCESS) (void)reference.release(); // takeValue() deletes it
+    if (status != PMIX_OPERATION_SUCCEEDED) return status;
+    call->answer(PMIX_SUCCESS, nullptr); // PMIx has done it already, and calls nobody back.
+    return PMIX_SUCCESS;
   }
 
+  static void takeStatus(pmix_status_t status, void* reference) { takeValue(status, nullptr, reference); }
+
+  static void takeValue(pmix_status_t status, pmix_value_t* value, void* reference) {
+    const std::unique_ptr<Reference> own(static_cast<Reference*>(reference));
+    (*own)->answer(status, value);
+  }
+
+  void answer(pmix_status_t status, const pmix_value_t* value) {
+    const std::lock_guard lock(mutex_);
+    status_ = status;
+    if (value != nullptr && value->type == PMIX_BYTE_OBJECT && value->data.bo.size == sizeof id_->bytes)
+      std::memcpy(id_.emplace().bytes, value->data.bo.bytes, sizeof id_->bytes);
+    answered_.notify_all();
+  }
+
+  pmix_proc_t process_;
+  std::string key_;
+  pmix_info_t info_{};
   std::mutex mutex_;
-  pmix_proc_t self_{};     ///< Written once, by open().
-  std::int64_t owner_ = 0; ///< The process that called PMIx_Init; 0: none has.
-  unsigned worlds_ = 0;
+  std::condition_variable answered_;
+  std::optional<pmix_status_t> status_; ///< Set when PMIx has answered.
+  std::optional<goss_unique_id> id_;
+};
+
+/// How long the ranks wait for each other.
+struct Limit {
+  explicit Limit(std::int64_t span_ms)
+      : ms(span_ms), deadline(platform::Deadline::after(std::chrono::milliseconds(span_ms))) {}
+  [[nodiscard]] int leftSeconds() const {
+    constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+    return static_cast<int>(std::clamp<std::int64_t>(deadline.leftMs() / 1000 + 1, 1, kMost));
+  }
+
+  std::int64_t ms;
+  platform::Deadline deadline;
 };
 
 Status publish(const std::string& key, const goss_unique_id& id) {
@@ -88,57 +140,111 @@ Status publish(const std::string& key, const goss_unique_id& id) {
   return status == PMIX_SUCCESS ? Status::ok() : failed("PMIx_Commit", status);
 }
 
-Status fence(const pmix_proc_t& self) {
-  pmix_proc_t everyone = self;
-  everyone.rank = PMIX_RANK_WILDCARD;
-  pmix_info_t info{};
-  std::strncpy(info.key, PMIX_COLLECT_DATA, sizeof info.key - 1);
-  info.value.type = PMIX_BOOL;
-  info.value.data.flag = true;
-  const pmix_status_t status = PMIx_Fence(&everyone, 1, &info, 1);
-  return status == PMIX_SUCCESS ? Status::ok() : failed("PMIx_Fence", status);
+Status fence(const pmix_proc_t& self, const Limit& limit) {
+  const auto call = std::make_shared<PendingCall>(self, PMIX_RANK_WILDCARD, "");
+  const pmix_status_t started = PendingCall::fence(call);
+  if (started != PMIX_SUCCESS) return failed("PMIx_Fence_nb", started);
+  const auto status = call->wait(limit.deadline);
+  if (!status)
+    return cannotMeet(
+        fmt::format("not all processes of the job have come within {} ms (GOSS_BOOTSTRAP_TIMEOUT_MS)", limit.ms));
+  return *status == PMIX_SUCCESS ? Status::ok() : failed("PMIx_Fence_nb", *status);
 }
 
-Result<goss_unique_id> fetch(const std::string& key, const pmix_proc_t& self) {
-  pmix_proc_t root = self;
-  root.rank = 0;
-  pmix_value_t* value = nullptr;
-  const pmix_status_t status = PMIx_Get(&root, key.c_str(), nullptr, 0, &value);
-  if (status != PMIX_SUCCESS) return failed("PMIx_Get", status);
-  goss_unique_id id;
-  const bool fits = value->type == PMIX_BYTE_OBJECT && value->data.bo.size == sizeof id.bytes;
-  if (fits) std::memcpy(id.bytes, value->data.bo.bytes, sizeof id.bytes);
-  PMIX_VALUE_RELEASE(value);
-  if (!fits) return cannotMeet("rank 0 published something else");
-  return id;
+Result<goss_unique_id> fetch(const std::string& key, const pmix_proc_t& self, const Limit& limit) {
+  const auto call = std::make_shared<PendingCall>(self, 0, key);
+  const pmix_status_t started = PendingCall::get(call, limit.leftSeconds());
+  if (started != PMIX_SUCCESS) return failed("PMIx_Get_nb", started);
+  const auto status = call->wait(limit.deadline);
+  if (!status || *status == PMIX_ERR_TIMEOUT)
+    return cannotMeet(
+        fmt::format("rank 0 has published no unique id within {} ms (GOSS_BOOTSTRAP_TIMEOUT_MS)", limit.ms));
+  if (*status != PMIX_SUCCESS) return failed("PMIx_Get_nb", *status);
+  if (!call->id()) return cannotMeet("rank 0 published something else");
+  return *call->id();
 }
+
+/// This process's session with PMIx and the number of worlds met through it. PMIx counts its users, so MPI can use it
+/// at the same time; but once the last user has finalised PMIx it cannot be initialised again (MPI_Init would fail), so
+/// the session lasts until the process exits.
+class PmixSession {
+ public:
+  /// The session of this process, which has one PMIx.
+  static PmixSession& ofProcess() {
+    static PmixSession session;
+    return session;
+  }
+
+  /// Rank 0 publishes what `make` returns, and every rank gets it after the fence. One thread at a time.
+  Result<goss_unique_id> exchange(int rank, std::int64_t timeout_ms,
+                                  const std::function<Result<goss_unique_id>()>& make) {
+    const std::lock_guard lock(mutex_);
+    if (failed_) return cannotMeet("an earlier meeting failed half way");
+    const Limit limit(timeout_ms);
+    Status opened = open();
+    if (!opened.isOk()) return opened;
+    Status made;
+    auto met = meet(rank, limit, make, made);
+    failed_ = !met.isOk(); // The others may have passed the fence, or not: the next one could be another for them.
+    if (!made.isOk()) return made;
+    if (met.isOk() && met.value().bytes[0] == 0) return cannotMeet("rank 0 could not listen and has told why");
+    return met;
+  }
+
+  PmixSession(const PmixSession&) = delete;
+  PmixSession& operator=(const PmixSession&) = delete;
+
+ private:
+  PmixSession() = default;
+  ~PmixSession() {
+    // A forked child that exits must not finalize for its parent.
+    if (owner_ == platform::processId()) PMIx_Finalize(nullptr, 0);
+  }
+
+  Status open() {
+    if (owner_ != 0) return Status::ok();
+    const pmix_status_t status = PMIx_Init(&self_, nullptr, 0);
+    if (status != PMIX_SUCCESS) return failed("PMIx_Init", status);
+    owner_ = platform::processId();
+    return Status::ok();
+  }
+
+  /// `made`: the status of `make`, on rank 0. Where that fails the ranks get an id of zeros.
+  Result<goss_unique_id> meet(int rank, const Limit& limit, const std::function<Result<goss_unique_id>()>& make,
+                              Status& made) {
+    // A key can be published once, so the worlds of one job use different keys; all ranks make the worlds in the same
+    // order.
+    const std::string key = fmt::format("gossamer.world.{}", worlds_++);
+    Status published;
+    if (rank == 0) {
+      const auto id = make();
+      made = id.status();
+      published = publish(key, id.isOk() ? id.value() : goss_unique_id{});
+    }
+    // The other ranks wait in the fence whatever has happened here.
+    Status fenced = fence(self_, limit);
+    if (!published.isOk()) return published;
+    if (!fenced.isOk()) return fenced;
+    return fetch(key, self_, limit);
+  }
+
+  std::mutex mutex_;
+  pmix_proc_t self_{};     ///< Written once, by open().
+  std::int64_t owner_ = 0; ///< The process that called PMIx_Init; 0: none has.
+  unsigned worlds_ = 0;
+  bool failed_ = false;
+};
 
 } // namespace
 
-Result<goss_unique_id> exchangeThroughPmix(int rank, const std::function<Result<goss_unique_id>()>& make) {
-  PmixSession& session = PmixSession::ofProcess();
-  Status opened = session.open();
-  if (!opened.isOk()) return opened;
-  const std::string key = session.nextKey();
-  Status made;
-  if (rank == 0) {
-    const auto id = make();
-    made = id.status();
-    // The other ranks wait in the fence whatever happens here: an id of zeros tells them that there is none.
-    Status published = publish(key, id.isOk() ? id.value() : goss_unique_id{});
-    if (!published.isOk()) return published;
-  }
-  Status fenced = fence(session.self());
-  if (!made.isOk()) return made;
-  if (!fenced.isOk()) return fenced;
-  auto id = fetch(key, session.self());
-  if (id.isOk() && id.value().bytes[0] == 0) return cannotMeet("rank 0 could not listen and has told why");
-  return id;
+Result<goss_unique_id> exchangeThroughPmix(int rank, std::int64_t timeout_ms,
+                                           const std::function<Result<goss_unique_id>()>& make) {
+  return PmixSession::ofProcess().exchange(rank, timeout_ms, make);
 }
 
 #else
 
-Result<goss_unique_id> exchangeThroughPmix(int, const std::function<Result<goss_unique_id>()>&) {
+Result<goss_unique_id> exchangeThroughPmix(int, std::int64_t, const std::function<Result<goss_unique_id>()>&) {
   return cannotMeet("this build of Gossamer has no PMIx (Debian's libpmix-dev at build time brings it)");
 }
 
