@@ -257,6 +257,59 @@ TEST_F(CheckpointTest, ThoseOfACourseThatWasLeftAreTheFirstToGo) {
   EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000001", "step-00000002"}));
 }
 
+// Run A leaves 10 to 40, run B goes on from 20 to 40.1, which is damaged.
+TEST_F(CheckpointTest, ADamagedOneIsReplacedByOneOfItsOwnCourse) {
+  for (const std::string damaged : {"config.json", "checkpoint.json"}) {
+    fs::remove_all(directory_ / "run");
+    store_ = CheckpointStore(directory_ / "run", 10, 0);
+    store_.prepare(1);
+    for (const std::size_t step : {10u, 20u, 30u, 40u})
+      save(step);
+    writeBytes(directory_ / "run/latest", "step-00000020");
+    EXPECT_EQ(loadedStep(), 20u);
+    for (const std::size_t step : {30u, 40u})
+      save(step);
+    const std::string last = directory_ / "run/step-00000040.1/";
+    const std::string whole = readBytes(last + damaged);
+    writeBytes(last + damaged, whole.substr(0, whole.size() / 2));
+    std::vector<std::string> notes;
+    store_ = CheckpointStore(directory_ / "run", 3, 0); // run C
+    EXPECT_EQ(store_.candidates(notes),
+              (std::vector<std::string>{"step-00000040.1", "step-00000030.1", "step-00000020", "step-00000010"}));
+    EXPECT_EQ(loadedStep(), 30u);
+    save(40); // what is left of the other courses goes first
+    EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000020", "step-00000030.1", "step-00000040.2"}));
+  }
+}
+
+TEST_F(CheckpointTest, ACourseSkipsWhatTheUserHasRemoved) {
+  store_ = CheckpointStore(directory_ / "run", 10, 0);
+  for (const std::size_t step : {5u, 6u, 7u})
+    save(step);
+  fs::remove_all(directory_ / "run/step-00000006");
+  fs::remove(file("config.json"));
+  EXPECT_EQ(loadedStep(), 5u);
+}
+
+// Written before indexes named those before.
+TEST_F(CheckpointTest, AnIndexWithoutACourseTakesAllOlderOnesForIt) {
+  store_ = CheckpointStore(directory_ / "run", 10, 0);
+  for (const char* name : {"step-00000006", "step-00000007", "step-00000007.9", "step-00000007.10"}) {
+    save(7);
+    const std::string written = readBytes(directory_ / "run/latest");
+    const std::string folder = directory_ / ("run/" + written.substr(0, written.size() - 1));
+    CheckpointIndex index = readIndex(folder);
+    index.before.reset();
+    index.texts["config.json"] = readBytes(folder + "/config.json");
+    writeBytes(folder + "/checkpoint.json", toText(index));
+    if (folder != store_.folder(name)) fs::rename(folder, store_.folder(name));
+  }
+  writeBytes(directory_ / "run/latest", "step-00000007.10");
+  std::vector<std::string> notes;
+  EXPECT_EQ(store_.candidates(notes),
+            (std::vector<std::string>{"step-00000007.10", "step-00000007.9", "step-00000007", "step-00000006"}));
+}
+
 TEST_F(CheckpointTest, ANameThatADamagedOneHadIsNotTakenForDamaged) {
   save(6);
   save(8);

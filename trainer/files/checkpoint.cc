@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
-#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -33,6 +33,13 @@ constexpr std::size_t kMaxNameBytes = 64;
 /// Version 3 had checksums.json in the place of the index.
 bool hasIndex(const std::string& folder) {
   return fs::exists(indexPath(folder)) || fs::exists(folder + "/checksums.json");
+}
+
+/// By step, then by the number behind the point: .9 before .10.
+bool isNewer(const std::string& a, const std::string& b) { return strverscmp(a.c_str(), b.c_str()) > 0; }
+
+bool hasLaterStep(const std::string& a, const std::string& b) {
+  return isNewer(a.substr(0, a.find('.')), b.substr(0, b.find('.')));
 }
 
 bool isUnfinished(const std::string& folder) { return fs::exists(folder + kUnfinished) && !hasIndex(folder); }
@@ -130,8 +137,10 @@ void CheckpointStore::writePart(const std::string& name, const CheckpointIndex& 
   if (rank_ != 0) removeOwnBut(names);
 }
 
-void CheckpointStore::commit(const std::string& name, const CheckpointIndex& index) {
-  passed_over_.erase(name); // a damaged checkpoint that is gone may have had this name
+void CheckpointStore::commit(const std::string& name, const CheckpointIndex& written) {
+  CheckpointIndex index = written;
+  std::erase_if(course_, [&](const std::string& earlier) { return !fs::exists(folder(earlier)); });
+  index.before = course_;
   try {
     replaceFile(indexPath(folder(name)), toText(index));
     replaceFile(directory_ + "/latest", name + "\n");
@@ -142,7 +151,8 @@ void CheckpointStore::commit(const std::string& name, const CheckpointIndex& ind
   }
   std::error_code ignored;
   fs::remove(folder(name) + kUnfinished, ignored);
-  removeOld(name, index.step);
+  course_.insert(course_.begin(), name);
+  removeOld(index.step);
 }
 
 /// A name that no folder has. A run that went back to an earlier checkpoint finds folders of later steps; it overwrites
@@ -161,8 +171,32 @@ std::vector<std::string> CheckpointStore::names() const {
     std::string name = entry.path().filename().string();
     if (entry.is_directory() && name.starts_with(kPrefix)) names.push_back(std::move(name));
   }
-  std::sort(names.begin(), names.end(), std::greater<>()); // the newest first
+  std::sort(names.begin(), names.end(), isNewer); // the newest first
   return names;
+}
+
+std::vector<std::string> CheckpointStore::wholeNames() const {
+  std::vector<std::string> names = this->names();
+  std::erase_if(names, [&](const std::string& name) { return isUnfinished(folder(name)); });
+  return names;
+}
+
+std::vector<std::string> CheckpointStore::courseOf(const std::string& name) const {
+  std::vector<std::string> course = wholeNames();
+  std::erase_if(course, [&](const std::string& other) { return !isNewer(name, other); });
+  try {
+    const std::string path = indexPath(folder(name));
+    const std::optional<std::vector<std::string>> told = parseIndex(readText(path), path).before;
+    if (told)
+      std::erase_if(course,
+                    [&](const std::string& n) { return std::find(told->begin(), told->end(), n) == told->end(); });
+  } catch (const Error&) { // no course saves a step twice, so those of the same step are of others
+    const auto before =
+        std::find_if(course.begin(), course.end(), [&](const std::string& n) { return hasLaterStep(name, n); });
+    if (before != course.end()) course = courseOf(*before);
+  }
+  course.insert(course.begin(), name);
+  return course;
 }
 
 void CheckpointStore::requireNone() const {
@@ -183,27 +217,19 @@ std::optional<std::string> CheckpointStore::latest() const {
 
 std::vector<std::string> CheckpointStore::candidates(std::vector<std::string>& damaged) const {
   if (!fs::is_directory(directory_)) return {};
-  std::vector<std::string> names = this->names();
-  std::erase_if(names, [&](const std::string& name) { return isUnfinished(folder(name)); });
+  std::vector<std::string> names = wholeNames();
   const std::optional<std::string> latest = this->latest();
   if (!latest) return names; // the run was killed before it wrote the file for the first time
-  const auto found = std::find(names.begin(), names.end(), *latest);
-  if (found == names.end()) {
-    damaged.push_back(fmt::format("{}/latest is damaged: it names '{}', which is no checkpoint in that directory",
-                                  directory_, *latest));
-  } else {
-    names.erase(names.begin(), found); // the user left the course of training that has newer checkpoints
-  }
+  if (std::find(names.begin(), names.end(), *latest) != names.end()) return courseOf(*latest);
+  damaged.push_back(fmt::format("{}/latest is damaged: it names '{}', which is no checkpoint in that directory",
+                                directory_, *latest));
   return names;
 }
 
 void CheckpointStore::use(const std::string& name) {
-  bool is_newer = true;
-  for (const std::string& found : names()) {
-    is_newer = is_newer && found != name;
-    if (is_newer) passed_over_.insert(found); // damaged, or of a course that was left
-    known_.insert(found);
-  }
+  course_ = courseOf(name);
+  const std::vector<std::string> found = names();
+  known_.insert(found.begin(), found.end());
 }
 
 /// Renames the folder before it removes the files, so that a crash leaves no folder that looks complete, or that has
@@ -238,12 +264,11 @@ void CheckpointStore::removeOwnBut(const std::vector<std::string>& names) {
   known_.insert(names.begin(), names.end());
 }
 
-void CheckpointStore::removeOld(const std::string& latest, std::size_t step) const try {
-  std::vector<std::string> names = this->names();
-  std::erase(names, latest); // stays, whatever its name is
-  std::stable_partition(names.begin(), names.end(),
-                        [&](const std::string& n) { return n < latest && !passed_over_.contains(n); });
-  for (std::size_t i = keep_ - 1; i < names.size(); ++i)
+void CheckpointStore::removeOld(std::size_t step) const try {
+  std::vector<std::string> names = course_;
+  for (const std::string& other : this->names())
+    if (std::find(course_.begin(), course_.end(), other) == course_.end()) names.push_back(other);
+  for (std::size_t i = keep_; i < names.size(); ++i)
     remove(names[i]);
 } catch (const std::exception& error) {
   fail(

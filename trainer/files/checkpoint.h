@@ -23,7 +23,7 @@ namespace goss::trainer {
 class CheckpointStore {
  public:
   /// Keeps `keep` checkpoints and removes the others: first damaged ones and those of a course of training that the
-  /// user left (of later steps than the one that was loaded or saved last), then the oldest.
+  /// user left, then the oldest.
   CheckpointStore(std::string directory, std::size_t keep, std::size_t rank);
 
   [[nodiscard]] std::string folder(const std::string& name) const { return directory_ + "/" + name; }
@@ -45,32 +45,36 @@ class CheckpointStore {
   /// others that rank 0 had earlier in this run, or that use() found. On failure earlier checkpoints are unchanged.
   void writePart(const std::string& name, const CheckpointIndex& index, const std::vector<Parameter>& tensors,
                  const ReplicaState& own, const std::vector<std::string>& names);
-  /// On rank 0, after all parts were written: makes the checkpoint the latest, and removes old ones. On failure earlier
-  /// checkpoints are unchanged.
-  void commit(const std::string& name, const CheckpointIndex& index);
+  /// On rank 0, after all parts were written: makes the checkpoint the latest, and removes old ones. Sets
+  /// CheckpointIndex::before. On failure earlier checkpoints are unchanged.
+  void commit(const std::string& name, const CheckpointIndex& written);
 
-  /// The checkpoints to try, in this order: the one that `latest` names, and those before it. Adds a message to
-  /// `damaged` when `latest` names a folder that is not there.
+  /// The checkpoints to try, in this order: the one that `latest` names, and those of its course of training before it.
+  /// Adds a message to `damaged` when `latest` names a folder that is not there, and returns all then.
   [[nodiscard]] std::vector<std::string> candidates(std::vector<std::string>& damaged) const;
-  /// Tells that the run goes on from the checkpoint `name`, of which this rank wrote a part. The run may remove newer
-  /// checkpoints, which are damaged or of a course that the user left, and its own parts of all that are there.
+  /// Tells that the run goes on from the checkpoint `name`, of which this rank wrote a part. The run may remove the
+  /// others, those of other courses first, and its own parts of all that are there.
   void use(const std::string& name);
 
  private:
   [[nodiscard]] std::string freshName(std::size_t step) const;
   /// What `latest` names.
   [[nodiscard]] std::optional<std::string> latest() const;
+  /// The complete ones among names().
+  [[nodiscard]] std::vector<std::string> wholeNames() const;
+  /// The checkpoint `name`, and those that are there of its course of training before it, the newest first. An index
+  /// that does not tell them takes all older ones for them.
+  [[nodiscard]] std::vector<std::string> courseOf(const std::string& name) const;
   void remove(const std::string& name) const;
-  void removeOld(const std::string& latest, std::size_t step) const;
+  void removeOld(std::size_t step) const;
   void removeUnfinished() const;
   void removeOwnBut(const std::vector<std::string>& names);
 
   std::string directory_;
   std::size_t keep_;
   std::size_t rank_;
-  // Folders that were newer than the one that use() got, and that commit() has not made anew.
-  std::set<std::string> passed_over_;
-  std::set<std::string> known_; // folders that rank 0 has or had in this run, or that use() found
+  std::vector<std::string> course_; // the checkpoints through which this run came where it is, the newest first
+  std::set<std::string> known_;     // folders that rank 0 has or had in this run, or that use() found
 };
 
 } // namespace goss::trainer

@@ -135,6 +135,7 @@ std::string indexPath(const std::string& folder) { return folder + "/checkpoint.
 std::string toText(const CheckpointIndex& index) {
   Json json = {{"format", kFormat},          {"version", kVersion}, {"step", index.step},
                {"settings", index.settings}, {"sync", index.sync},  {"grid", index.grid}};
+  if (index.before) json["before"] = *index.before;
   for (const auto& [name, text] : index.texts)
     json["texts"][name] = hex(hashOfText(text));
   for (const CheckpointIndex::Rank& rank : index.ranks)
@@ -156,6 +157,7 @@ CheckpointIndex parseIndex(const std::string& text, const std::string& path) try
   index.sync = json.at("sync").get<std::string>();
   index.grid = json.at("grid").get<std::string>();
   index.texts = json.at("texts").get<std::map<std::string, std::string>>();
+  if (json.contains("before")) index.before = json["before"].get<std::vector<std::string>>();
   for (const Json& rank : json.at("ranks"))
     index.ranks.push_back(rankOf(rank));
   return index;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,9 @@ struct CheckpointIndex {
   std::string settings, sync, grid; // as in TrainingState
   std::vector<Rank> ranks;
   std::map<std::string, std::string> texts; // small files that rank 0 writes: contents, by name
+  // The checkpoints through which the run came to this one, the newest first; CheckpointStore::commit sets it. nullopt:
+  // written before indexes had it.
+  std::optional<std::vector<std::string>> before;
 
   /// Decides which rank writes what: of ranks that hold the same piece, the first. `hashes` are those of all ranks. The
   /// parameters of the first copy go to model.safetensors, or to shards of it with Hugging Face's index; all else goes
