@@ -113,6 +113,7 @@ Result<std::vector<std::string>> BootstrapRoot::allGather(const std::string& car
     cards.push_back(std::move(member.card));
     member.card.clear();
     member.has_card = false;
+    member.deadline = Deadline();
   }
   Status published = publish(cards, Deadline::after(milliseconds(span)));
   if (!published.isOk()) return fail(published);
@@ -297,9 +298,8 @@ void BootstrapRoot::admit(std::uint64_t token, const Hello& hello) {
   if (round_ > 0) return refuse(token, fmt::format("rank {} comes back after start-up", hello.rank));
   Stranger stranger = std::move(strangers_.at(token));
   dropStranger(token);
-  if (member.has_card) ++cards_missing_;
+  vacate(hello.rank);
   leavers_.erase(hello.rank);
-  member = Member{};
   poller_.remove(stranger.stream.fd());
   const std::string welcome = encodeFrame(BootstrapFrame::welcome, 0, encodeWelcome(endsOf(stranger.stream.fd())));
   if (stranger.stream.write(welcome).bytes != welcome.size()) {
@@ -349,11 +349,20 @@ Status BootstrapRoot::readMember(int rank) {
   return lose(rank, member.stream.reason(got));
 }
 
+void BootstrapRoot::vacate(int rank) {
+  Member& member = members_[static_cast<std::size_t>(rank)];
+  const bool had_card = member.has_card;
+  member = Member{};
+  if (!had_card) return;
+  ++cards_missing_;
+  members_deadline_ = Deadline();
+  for (const Member& other : members_)
+    members_deadline_ = earlier(members_deadline_, other.deadline);
+}
+
 Status BootstrapRoot::lose(int rank, const std::string& why) {
   if (round_ > 0) return leftError(rank, why);
-  Member& member = members_[static_cast<std::size_t>(rank)];
-  if (member.has_card) ++cards_missing_;
-  member = Member{};
+  vacate(rank);
   leavers_[rank] = Leaver{why, Deadline::after(kReturnSpan)};
   return Status::ok();
 }
@@ -378,7 +387,8 @@ Status BootstrapRoot::takeFrames(int rank) {
   base::WireReader in(payload.value());
   const auto left_ms = in.integer<std::uint32_t>();
   if (!in.ok()) return damaged("it is too short");
-  members_deadline_ = earlier(members_deadline_, Deadline::after(milliseconds(left_ms)));
+  member.deadline = Deadline::after(milliseconds(left_ms));
+  members_deadline_ = earlier(members_deadline_, member.deadline);
   member.card = in.raw(payload.value().size() - sizeof(std::uint32_t));
   member.has_card = true;
   member.input.erase(0, end);

@@ -45,6 +45,7 @@ class BootstrapRoot final : public Rendezvous {
     std::string input;
     bool has_card = false;
     std::string card;
+    platform::Deadline deadline; ///< The member's own, which came with its card.
     platform::Deadline card_due; ///< After this another process with this rank may replace one that has sent no card.
   };
   /// A member whose connection ended in the first round.
@@ -84,6 +85,8 @@ class BootstrapRoot final : public Rendezvous {
   /// Error: the member left or broke the protocol.
   Status readMember(int rank);
   Status takeFrames(int rank);
+  /// Empties the place of `rank`: its card and its deadline no longer count.
+  void vacate(int rank);
   /// The connection to `rank` has ended. Error: the rank cannot come back.
   Status lose(int rank, const std::string& why);
   /// Time when the first of leavers_ is given up; never() without any.
@@ -107,7 +110,7 @@ class BootstrapRoot final : public Rendezvous {
   platform::Poller poller_;
   std::optional<platform::ListeningSocket> listener_; ///< Set by listen().
   platform::Deadline first_deadline_;
-  /// The earliest of the members' deadlines; the meeting fails then, naming the missing ranks.
+  /// The earliest Member::deadline; the meeting fails then, naming the missing ranks.
   platform::Deadline members_deadline_;
   std::vector<Member> members_;
   std::map<int, Leaver> leavers_;               ///< By rank; few, if any.

@@ -15,6 +15,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/wire.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/unique_id.h"
 #include "bootstrap/wire.h"
@@ -167,8 +168,11 @@ class Caller {
     std::string welcome = encodeFrame(BootstrapFrame::welcome, 0, ends);
     EXPECT_TRUE(platform::readAll(fd_.get(), welcome.data(), welcome.size(), Deadline::after(kSoon)).isOk());
   }
-  void sendCard(std::uint32_t round) {
-    write(encodeFrame(BootstrapFrame::card, round, std::string("\xff\xff\xff\x7f", 4) + "card"));
+  /// `left_ms` is the time that it gives the others.
+  void sendCard(std::uint32_t round, std::uint32_t left_ms = 0x7fffffff) {
+    base::WireWriter card;
+    card.integer(left_ms).raw("card");
+    write(encodeFrame(BootstrapFrame::card, round, card.take()));
   }
 
  private:
@@ -188,6 +192,25 @@ TEST(Death, OfAMemberIsForgottenWhereItIsStartedAnewAtOnce) {
   { Caller first(places[1], 1, 3, 1); }
   second.emplace(places[1], 1, 3, 2);
   second->sendCard(0);
+  Caller last(places[1], 2, 3, 3);
+  last.sendCard(0);
+  root.join();
+}
+
+TEST(Death, OfAMemberEndsTheDeadlineThatItBrought) {
+  constexpr std::uint32_t kShortMs = 500;
+  auto places = placesOf({0, 1}, 3);
+  std::thread root([&] {
+    const Cards cards = rendezvous(places[0], "zero", patientConfig());
+    EXPECT_TRUE(cards.isOk()) << cards.status().text();
+  });
+  {
+    Caller first(places[1], 1, 3, 1);
+    first.sendCard(0, kShortMs);
+  }
+  Caller second(places[1], 1, 3, 2);
+  second.sendCard(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2 * kShortMs));
   Caller last(places[1], 2, 3, 3);
   last.sendCard(0);
   root.join();
