@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/invalid.h"
 #include "bootstrap/member.h"
 #include "bootstrap/root.h"
@@ -14,7 +16,7 @@ namespace {
 /// The rendezvous of a rank that is alone.
 class Alone final : public Rendezvous {
  public:
-  explicit Alone(int listen_fd) : listener_(listen_fd) {}
+  explicit Alone(platform::UniqueFd listener) : listener_(std::move(listener)) {}
   Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t) override {
     return std::vector<std::string>{card};
   }
@@ -26,18 +28,19 @@ class Alone final : public Rendezvous {
 
 } // namespace
 
-Result<std::unique_ptr<Rendezvous>> connectRendezvous(const Launch& launch, const Config& config) {
+Result<std::unique_ptr<Rendezvous>> connectRendezvous(Launch launch, const Config& config) {
   if (launch.ranks < 1 || launch.ranks > kMaxRanks || launch.rank < 0 || launch.rank >= launch.ranks)
     return base::invalid(
         fmt::format("rank {} of {} ranks: ranks go from 0 to one less than their number, which is at "
                     "most {}",
                     launch.rank, launch.ranks, kMaxRanks));
-  if (launch.ranks == 1) return std::unique_ptr<Rendezvous>(std::make_unique<Alone>(launch.listen_fd));
-  return launch.rank == 0 ? BootstrapRoot::listen(launch, config) : BootstrapMember::call(launch, config);
+  if (launch.ranks == 1) return std::unique_ptr<Rendezvous>(std::make_unique<Alone>(std::move(launch.listener)));
+  return launch.rank == 0 ? BootstrapRoot::listen(std::move(launch), config)
+                          : BootstrapMember::call(std::move(launch), config);
 }
 
-Result<std::vector<std::string>> rendezvous(const Launch& launch, const std::string& card, const Config& config) {
-  auto meeting = connectRendezvous(launch, config);
+Result<std::vector<std::string>> rendezvous(Launch launch, const std::string& card, const Config& config) {
+  auto meeting = connectRendezvous(std::move(launch), config);
   if (!meeting.isOk()) return meeting.status();
   return meeting.value()->allGather(card, 0);
 }

@@ -18,11 +18,12 @@
 namespace goss {
 
 /// Rank 0 begins to listen and the others connect, up to bootstrap_timeout_ms, which the first allGather() shares.
-/// Errors: bootstrap naming rank 0 and its address, or rank 0's reason for refusing this rank; resource.
-Result<std::unique_ptr<Rendezvous>> connectRendezvous(const Launch& launch, const Config& config);
+/// Takes Launch::listener, and closes it at the latest with the Rendezvous. Errors: bootstrap naming rank 0 and its
+/// address, or rank 0's reason for refusing this rank; resource.
+Result<std::unique_ptr<Rendezvous>> connectRendezvous(Launch launch, const Config& config);
 
 /// Runs connectRendezvous() and one allGather().
-Result<std::vector<std::string>> rendezvous(const Launch& launch, const std::string& card, const Config& config);
+Result<std::vector<std::string>> rendezvous(Launch launch, const std::string& card, const Config& config);
 
 } // namespace goss
 

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "base/invalid.h"
@@ -63,7 +64,7 @@ Status meetByUniqueId(const goss_unique_id& bytes, Launch& launch) {
   if (launch.rank != 0) return Status::ok();
   auto listener = takeListener(id.value());
   if (!listener.isOk()) return listener.status();
-  launch.listen_fd = listener.value().release();
+  launch.listener = listener.take();
   return Status::ok();
 }
 
@@ -126,13 +127,20 @@ Status meetOnFirstNode(const LauncherVariables& variables, const Config& config,
 
 /// Where the user has named no meeting point, the launcher that started this process distributes rank 0's unique id.
 Status meetThroughLauncher(const LauncherVariables& variables, const Config& config, Launch& launch) {
-  const auto make = [&] { return makeUniqueId(config); };
+  std::optional<goss_unique_id> own_id;
+  const auto make = [&] {
+    auto id = makeUniqueId(config);
+    if (id.isOk()) own_id = id.value();
+    return id;
+  };
   const auto meet = [&](const char* source, const LauncherRank& given, const auto& exchange) {
     launch.source = source;
     Status own = requireOwnRank(source, given, launch);
     if (!own.isOk()) return own;
     const Result<goss_unique_id> id = exchange();
-    return id.isOk() ? meetByUniqueId(id.value(), launch) : id.status();
+    Status met = id.isOk() ? meetByUniqueId(id.value(), launch) : id.status();
+    if (!met.isOk() && own_id) (void)destroyUniqueId(*own_id); // Nobody else knows that its socket listens.
+    return met;
   };
   const auto pmix = [&] { return exchangeThroughPmix(launch.rank, config.bootstrap_timeout_ms, make); };
   const auto pmi = [&] { return exchangeThroughPmi(variables.pmi_fd, launch.rank, config.bootstrap_timeout_ms, make); };

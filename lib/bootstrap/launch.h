@@ -12,11 +12,12 @@
 #include "gossamer/config.h"
 #include "gossamer/gossamer.h"
 #include "gossamer/status.h"
+#include "platform/fd.h"
 #include "platform/socket.h"
 
 namespace goss {
 
-/// A process's position in its future world, and the meeting point.
+/// A process's position in its future world, and the meeting point. Movable, because it may own a socket.
 struct Launch {
   int rank = 0;
   int ranks = 1;
@@ -27,7 +28,7 @@ struct Launch {
   /// Rank 0 began to listen before any rank could know its address: when nothing listens there any more, rank 0 is
   /// gone.
   bool listens_already = false;
-  int listen_fd = -1;              ///< Rank 0 only: a socket that listens already; connectRendezvous() closes it.
+  platform::UniqueFd listener;     ///< Rank 0 only: a socket that listens already.
   std::array<std::byte, 16> job{}; ///< Secret of this world; docs/environment.md says where it is only an identifier.
   /// How the meeting point was found: "unique id", "environment", "mpirun" (Open MPI), "mpiexec" (PMI), "srun" (PMIx),
   /// "slurm" (its variables), "alone".

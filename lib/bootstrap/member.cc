@@ -51,11 +51,13 @@ Status toldByRank0(std::string reason) {
 
 } // namespace
 
-BootstrapMember::BootstrapMember(const Launch& launch, const Config& config)
-    : launch_(launch), config_(config), first_deadline_(Deadline::after(milliseconds(config.bootstrap_timeout_ms))) {}
+BootstrapMember::BootstrapMember(Launch launch, const Config& config)
+    : launch_(std::move(launch)),
+      config_(config),
+      first_deadline_(Deadline::after(milliseconds(config.bootstrap_timeout_ms))) {}
 
-Result<std::unique_ptr<Rendezvous>> BootstrapMember::call(const Launch& launch, const Config& config) {
-  std::unique_ptr<BootstrapMember> member(new BootstrapMember(launch, config));
+Result<std::unique_ptr<Rendezvous>> BootstrapMember::call(Launch launch, const Config& config) {
+  std::unique_ptr<BootstrapMember> member(new BootstrapMember(std::move(launch), config));
   Status random = platform::fillRandom(std::as_writable_bytes(std::span(&member->caller_, 1)));
   if (!random.isOk()) return random;
   if (!config.tls.empty()) {

@@ -18,13 +18,13 @@ namespace goss {
 /// Calls rank 0 until it answers, then exchanges frames with it.
 class BootstrapMember final : public Rendezvous {
  public:
-  static Result<std::unique_ptr<Rendezvous>> call(const Launch& launch, const Config& config);
+  static Result<std::unique_ptr<Rendezvous>> call(Launch launch, const Config& config);
 
   Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t timeout_ms) override;
   Status check() override;
 
  private:
-  BootstrapMember(const Launch& launch, const Config& config);
+  BootstrapMember(Launch launch, const Config& config);
   Status callUntilAnswered();
   /// Calls each of `candidates` once, until one answers. `last` receives the error of the last call that failed.
   Status callEach(const std::vector<platform::SocketAddress>& candidates, std::string& last);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/wire.h"
 #include "platform/host.h"
@@ -43,8 +44,8 @@ Welcome endsOf(int fd) {
   return {caller.value_or(none).bytes(), root.value_or(none).bytes()};
 }
 
-Result<platform::UniqueFd> openListener(const Launch& launch, const Config& config) {
-  if (launch.listen_fd >= 0) return platform::UniqueFd(launch.listen_fd);
+Result<platform::UniqueFd> openListener(Launch& launch, const Config& config) {
+  if (launch.listener.valid()) return std::move(launch.listener);
   const platform::PortRange port{launch.port, launch.port};
   // A name may stand for another address on other hosts, and an address may be a router's: only an address of this very
   // host restricts the interfaces to listen on.
@@ -63,18 +64,18 @@ Status leftError(int rank, const std::string& why) {
 
 } // namespace
 
-BootstrapRoot::BootstrapRoot(const Launch& launch, const Config& config,
-                             std::unique_ptr<platform::StreamSecurity> security, platform::Poller poller)
-    : launch_(launch),
+BootstrapRoot::BootstrapRoot(Launch launch, const Config& config, std::unique_ptr<platform::StreamSecurity> security,
+                             platform::Poller poller)
+    : launch_(std::move(launch)),
       config_(config),
-      log_(config.log_level, launch.rank),
+      log_(config.log_level, launch_.rank),
       security_(std::move(security)),
       poller_(std::move(poller)),
       first_deadline_(Deadline::after(milliseconds(config.bootstrap_timeout_ms))),
-      members_(static_cast<std::size_t>(launch.ranks)),
-      cards_missing_(launch.ranks - 1) {}
+      members_(static_cast<std::size_t>(launch_.ranks)),
+      cards_missing_(launch_.ranks - 1) {}
 
-Result<std::unique_ptr<Rendezvous>> BootstrapRoot::listen(const Launch& launch, const Config& config) {
+Result<std::unique_ptr<Rendezvous>> BootstrapRoot::listen(Launch launch, const Config& config) {
   std::unique_ptr<platform::StreamSecurity> security;
   if (!config.tls.empty()) {
     auto opened = security::openSecurity(config);
@@ -87,7 +88,7 @@ Result<std::unique_ptr<Rendezvous>> BootstrapRoot::listen(const Launch& launch, 
                                                                launch.port, listener.status().text()));
   auto poller = platform::Poller::create();
   if (!poller.isOk()) return poller.status();
-  std::unique_ptr<BootstrapRoot> root(new BootstrapRoot(launch, config, std::move(security), poller.take()));
+  std::unique_ptr<BootstrapRoot> root(new BootstrapRoot(std::move(launch), config, std::move(security), poller.take()));
   auto watched = platform::ListeningSocket::create(listener.take(), root->poller_, kListenerToken);
   if (!watched.isOk()) return watched.status();
   root->listener_.emplace(watched.take());

@@ -31,7 +31,7 @@ namespace goss {
 /// take that place.
 class BootstrapRoot final : public Rendezvous {
  public:
-  static Result<std::unique_ptr<Rendezvous>> listen(const Launch& launch, const Config& config);
+  static Result<std::unique_ptr<Rendezvous>> listen(Launch launch, const Config& config);
   /// Closes the connections, which tells waiting members that rank 0 has gone.
   ~BootstrapRoot() override = default;
 
@@ -63,7 +63,7 @@ class BootstrapRoot final : public Rendezvous {
     platform::Deadline deadline;
   };
 
-  BootstrapRoot(const Launch& launch, const Config& config, std::unique_ptr<platform::StreamSecurity> security,
+  BootstrapRoot(Launch launch, const Config& config, std::unique_ptr<platform::StreamSecurity> security,
                 platform::Poller poller);
   Status waitForCards(platform::Deadline deadline, std::int64_t timeout_ms);
   /// Waits for events and handles them.

@@ -103,12 +103,13 @@ goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm) {
     const auto read = readSettings("goss_comm_create", config);
     if (!read.isOk()) return read.status();
     const Settings& settings = read.value();
-    const auto launch = goss::detectLaunch(settings.config, &settings.place);
+    auto launch = goss::detectLaunch(settings.config, &settings.place);
     if (!launch.isOk()) return launch.status();
-    auto world = goss::World::create(settings.config, launch.value());
+    const int size = launch.value().ranks;
+    auto world = goss::World::create(settings.config, launch.take());
     if (!world.isOk()) return world.status();
     std::vector<int> ranks;
-    for (int rank = 0; rank < launch.value().ranks; ++rank)
+    for (int rank = 0; rank < size; ++rank)
       ranks.push_back(rank);
     auto made = std::make_unique<goss_comm>(std::make_unique<goss::Communicator>(world.take(), 0, std::move(ranks)));
     if (Status status = goss::surveyNewLinks(*made->communicator); !status.isOk()) return status;

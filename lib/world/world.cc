@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 #include "builtins/builtins.h"
 #include "gossamer/transport_names.h"
@@ -78,8 +79,8 @@ void answerFor(const ClosedCommunicator& closed, ControlChannel& control, int se
 
 } // namespace
 
-World::World(const Config& config, const Launch& launch)
-    : config_(config), log_(config.log_level, launch.rank), catalogue_(makeCatalogue()), engine_(config_) {}
+World::World(const Config& config, int rank)
+    : config_(config), log_(config.log_level, rank), catalogue_(makeCatalogue()), engine_(config_) {}
 
 World::~World() {
   progress_thread_.reset();
@@ -156,20 +157,22 @@ Status World::free(void* memory) {
   return status;
 }
 
-Result<std::shared_ptr<World>> World::create(const Config& config, const Launch& launch) {
-  std::shared_ptr<World> world(new World(config, launch));
+Result<std::shared_ptr<World>> World::create(const Config& config, Launch launch) {
+  const int rank = launch.rank;
+  const int ranks = launch.ranks;
+  std::shared_ptr<World> world(new World(config, rank));
   for (const std::string& notice : config.notices) // Mostly all ranks have the same environment, so rank 0 logs.
-    world->log_.write(launch.rank == 0 ? base::LogLevel::warn : base::LogLevel::info, notice);
+    world->log_.write(rank == 0 ? base::LogLevel::warn : base::LogLevel::info, notice);
   Result<std::unique_ptr<Devices>> devices = Devices::open(config);
   if (!devices.isOk()) return devices.status();
   world->devices_ = devices.take();
-  if (Status status = checkCodec(world->codecs_, config.codec, launch.ranks); !status.isOk()) return status;
-  if (Status status = world->readPrices(launch.ranks); !status.isOk()) return status;
-  if (Status status = world->connect(launch); !status.isOk()) return status;
+  if (Status status = checkCodec(world->codecs_, config.codec, ranks); !status.isOk()) return status;
+  if (Status status = world->readPrices(ranks); !status.isOk()) return status;
+  if (Status status = world->connect(std::move(launch)); !status.isOk()) return status;
   World* self = world.get();
   assumeAlone();
-  for (int peer = 0; peer < launch.ranks; ++peer) // Any two may become a communicator.
-    if (world->lendingAmong({launch.rank, peer}) != nullptr) world->devices_->compute();
+  for (int peer = 0; peer < ranks; ++peer) // Any two may become a communicator.
+    if (world->lendingAmong({rank, peer}) != nullptr) world->devices_->compute();
   world->mesh_->setPeerLostHandler([self](int peer, const Status& status, PeerLoss how) GOSS_ON_LOOP {
     self->lost_.push_back({peer, status, how});
   });
@@ -180,7 +183,7 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   world->flush_ = std::make_unique<ControlFlush>(*world->mesh_, *world->control_,
                                                  [self](int peer) GOSS_ON_LOOP { return self->isSeenToRun(peer); });
   world->engine_.attach(world->mesh_.get(), [self]() GOSS_ON_LOOP { return self->afterProgressOnLoop(); });
-  if (launch.ranks > 1) world->progress_thread_ = std::make_unique<ProgressThread>(world->engine_);
+  if (ranks > 1) world->progress_thread_ = std::make_unique<ProgressThread>(world->engine_);
   world->devices_->openCurrent(); // This takes a while, and peers want answers meanwhile.
   return world;
 }
@@ -208,7 +211,7 @@ Status World::readPrices(int ranks) {
   return Status::ok();
 }
 
-Status World::connect(const Launch& launch) {
+Status World::connect(Launch launch) {
   TransportContext context;
   context.self = launch.rank;
   context.size = launch.ranks;
@@ -232,7 +235,7 @@ Status World::connect(const Launch& launch) {
 
   // A rank that cannot open a transport still meets the others, so that they learn the reason at once.
   Status opened = mesh_->open(card);
-  auto meeting = connectRendezvous(launch, config_);
+  auto meeting = connectRendezvous(std::move(launch), config_);
   if (!meeting.isOk()) return opened.isOk() ? meeting.status() : opened;
   card.site = meeting.value()->site();
   auto gathered = meeting.value()->allGather(card.encode(), 0);

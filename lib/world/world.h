@@ -47,7 +47,7 @@ struct ClosedCommunicator {
 class World : public std::enable_shared_from_this<World> {
  public:
   /// Collective: meets the other ranks, exchanges addresses, connects. Blocks up to config.bootstrap_timeout_ms.
-  static Result<std::shared_ptr<World>> create(const Config& config, const Launch& launch);
+  static Result<std::shared_ptr<World>> create(const Config& config, Launch launch);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -111,8 +111,8 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] ContextNumbers& contextsOnLoop() GOSS_ON_LOOP { return contexts_; }
 
  private:
-  World(const Config& config, const Launch& launch);
-  Status connect(const Launch& launch);
+  World(const Config& config, int rank);
+  Status connect(Launch launch);
   Status readPrices(int ranks);
   /// Ranks over processors of this host when all ranks are on it; else 1, because ranks of other hosts would plan by
   /// other numbers.

@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/wire.h"
 #include "bootstrap/bootstrap.h"
@@ -51,9 +52,9 @@ std::map<int, Launch> placesOf(std::initializer_list<int> present, int ranks) {
     fields.rank = rank;
     fields.ranks = ranks;
     fields.unique_id = &id.value();
-    const auto launch = detectLaunch(patientConfig(), &fields);
+    auto launch = detectLaunch(patientConfig(), &fields);
     EXPECT_TRUE(launch.isOk()) << launch.status().text();
-    places[rank] = launch.value();
+    places[rank] = launch.take();
   }
   return places;
 }
@@ -93,20 +94,21 @@ std::map<int, int> inProcesses(const std::map<int, std::function<int()>>& bodies
 }
 
 /// Exit code of a rank that waits for the others and must hear `expected`.
-int waitAndHear(const Launch& launch, const Roll& roll, const std::string& expected) {
-  auto meeting = connectRendezvous(launch, patientConfig());
+int waitAndHear(Launch& launch, const Roll& roll, const std::string& expected) {
+  const int rank = launch.rank;
+  auto meeting = connectRendezvous(std::move(launch), patientConfig());
   if (!meeting.isOk()) return 2;
   roll.join();
   const Cards cards = meeting.value()->allGather("card", 0);
   if (cards.isOk()) return 3;
   if (cards.status().text().find(expected) != std::string::npos) return 0;
-  std::fprintf(stderr, "rank %d heard: %s\n", launch.rank, cards.status().text().c_str());
+  std::fprintf(stderr, "rank %d heard: %s\n", rank, cards.status().text().c_str());
   return 4;
 }
 
 /// Joins and then waits until all `joined` have come, and is killed.
-int waitAndDie(const Launch& launch, const Roll& roll, int joined) {
-  auto meeting = connectRendezvous(launch, patientConfig());
+int waitAndDie(Launch& launch, const Roll& roll, int joined) {
+  auto meeting = connectRendezvous(std::move(launch), patientConfig());
   if (!meeting.isOk()) return 2;
   const auto look = [&roll, left = joined]() mutable {
     left -= roll.count();
@@ -123,7 +125,7 @@ TEST(Death, OfAMemberWhileRanksMeetIsToldToAllByName) {
   const auto codes = inProcesses({{0, [&] { return waitAndHear(places[0], roll, expected); }},
                                   {1, [&] { return waitAndHear(places[1], roll, expected); }},
                                   {2, [&] { return waitAndDie(places[2], roll, 2); }}});
-  ::close(places[0].listen_fd);
+  places[0].listener.reset();
   EXPECT_THAT(codes, ::testing::ElementsAre(testing::Pair(0, 0), testing::Pair(1, 0), testing::Pair(2, -1)));
 }
 
@@ -132,25 +134,24 @@ TEST(Death, OfRank0WhileRanksMeetIsToldToAllByName) {
   const Roll roll;
   const std::string expected = "left during start-up";
   // Rank 0 alone is to listen, or the others would reach the copies of its socket after its death.
-  const auto as = [&](int rank, const std::function<int(const Launch&)>& body) {
+  const auto as = [&](int rank, const std::function<int(Launch&)>& body) {
     return [&places, rank, body] {
-      if (rank != 0) ::close(places[0].listen_fd);
+      if (rank != 0) places[0].listener.reset();
       return body(places[rank]);
     };
   };
-  const auto hear = [&](const Launch& launch) { return waitAndHear(launch, roll, expected); };
-  const auto codes = inProcesses({{0, as(0, [&](const Launch& launch) { return waitAndDie(launch, roll, 2); })},
-                                  {1, as(1, hear)},
-                                  {2, as(2, hear)}});
-  ::close(places[0].listen_fd);
+  const auto hear = [&](Launch& launch) { return waitAndHear(launch, roll, expected); };
+  const auto codes = inProcesses(
+      {{0, as(0, [&](Launch& launch) { return waitAndDie(launch, roll, 2); })}, {1, as(1, hear)}, {2, as(2, hear)}});
+  places[0].listener.reset();
   EXPECT_THAT(codes, ::testing::ElementsAre(testing::Pair(0, -1), testing::Pair(1, 0), testing::Pair(2, 0)));
 }
 
 TEST(Death, OfRank0BeforeACallIsToldWhereItListenedBefore) {
-  const auto places = placesOf({0, 1}, 2);
-  ::close(places.at(0).listen_fd); // As when its process ends.
+  auto places = placesOf({0, 1}, 2);
+  places[0].listener.reset(); // As when its process ends.
   const auto begin = std::chrono::steady_clock::now();
-  const Cards cards = rendezvous(places.at(1), "x", patientConfig());
+  const Cards cards = rendezvous(std::move(places[1]), "x", patientConfig());
   ASSERT_FALSE(cards.isOk());
   EXPECT_THAT(cards.status().text(), HasSubstr("left during start-up"));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kSoon);
@@ -186,7 +187,7 @@ TEST(Death, OfAMemberIsForgottenWhereItIsStartedAnewAtOnce) {
   auto places = placesOf({0, 1}, 3);
   std::optional<Caller> second;
   std::thread root([&] {
-    const Cards cards = rendezvous(places[0], "zero", patientConfig());
+    const Cards cards = rendezvous(std::move(places[0]), "zero", patientConfig());
     EXPECT_TRUE(cards.isOk()) << cards.status().text();
   });
   { Caller first(places[1], 1, 3, 1); }
@@ -201,7 +202,7 @@ TEST(Death, OfAMemberEndsTheDeadlineThatItBrought) {
   constexpr std::uint32_t kShortMs = 500;
   auto places = placesOf({0, 1}, 3);
   std::thread root([&] {
-    const Cards cards = rendezvous(places[0], "zero", patientConfig());
+    const Cards cards = rendezvous(std::move(places[0]), "zero", patientConfig());
     EXPECT_TRUE(cards.isOk()) << cards.status().text();
   });
   {
@@ -217,10 +218,10 @@ TEST(Death, OfAMemberEndsTheDeadlineThatItBrought) {
 }
 
 TEST(Death, BetweenRoundsIsSeenByWhoChecks) {
-  const auto places = placesOf({0, 1}, 3);
+  auto places = placesOf({0, 1, 2}, 3);
   std::latch all_well(3);
   const auto hear = [&](int rank) {
-    auto meeting = connectRendezvous(places.at(rank), patientConfig());
+    auto meeting = connectRendezvous(std::move(places[rank]), patientConfig());
     ASSERT_TRUE(meeting.isOk()) << meeting.status().text();
     ASSERT_TRUE(meeting.value()->allGather("card", 0).isOk());
     Status status = meeting.value()->check();
@@ -235,7 +236,7 @@ TEST(Death, BetweenRoundsIsSeenByWhoChecks) {
   std::thread root([&] { hear(0); });
   std::thread member([&] { hear(1); });
   {
-    Caller victim(places.at(1), 2, 3, 7);
+    Caller victim(places[2], 2, 3, 7);
     victim.sendCard(0);
     all_well.arrive_and_wait();
   }

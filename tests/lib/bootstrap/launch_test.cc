@@ -5,6 +5,7 @@
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/launcher_variables.h"
 #include "bootstrap/unique_id.h"
+#include "platform/socket.h"
 #include "tests/support/environment.h"
 
 namespace goss {
@@ -31,9 +32,9 @@ goss_config with(int rank, int ranks, const goss_unique_id& id) {
 
 /// The launch that the environment and `fields` describe; the test fails where that is an error.
 Launch detect(const Config& config = {}, const goss_config* fields = nullptr) {
-  const auto launch = detectLaunch(config, fields);
+  auto launch = detectLaunch(config, fields);
   EXPECT_TRUE(launch.isOk()) << launch.status().text();
-  return launch.isOk() ? launch.value() : Launch{};
+  return launch.isOk() ? launch.take() : Launch{};
 }
 
 /// The error that they make of it; ok where they make none.
@@ -161,6 +162,27 @@ TEST(Launch, PmiThatIsNotThereIsNamed) {
   ::close(ends[0]);
 }
 
+int countListeners() {
+  int found = 0;
+  for (int fd = 0; fd < 1024; ++fd)
+    found += platform::isListening(fd) ? 1 : 0;
+  return found;
+}
+
+TEST(Launch, WhereNobodyLearnsOfRank0sSocketItIsClosed) {
+  ScopedEnvironment environment;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[1]);
+  environment.set("PMI_RANK", "0");
+  environment.set("PMI_SIZE", "2");
+  environment.set("PMI_FD", std::to_string(ends[0]));
+  const int before = countListeners();
+  EXPECT_EQ(refusal().kind(), GOSS_ERR_BOOTSTRAP);
+  EXPECT_EQ(countListeners(), before);
+  ::close(ends[0]);
+}
+
 TEST(SlurmNodes, TheFirstHostIsFound) {
   EXPECT_EQ(firstSlurmHost("one"), "one");
   EXPECT_EQ(firstSlurmHost("one,two"), "one");
@@ -201,12 +223,12 @@ TEST(Launch, UniqueIdWinsOverTheEnvironment) {
   const auto id = makeUniqueId(config);
   ASSERT_TRUE(id.isOk()) << id.status().text();
   const goss_config fields = with(0, 2, id.value());
-  const Launch launch = detect(config, &fields);
-  EXPECT_EQ(launch.source, "unique id");
-  EXPECT_EQ(launch.host, "127.0.0.1");
-  ASSERT_GE(launch.listen_fd, 0);
-  EXPECT_EQ(::close(launch.listen_fd), 0);
-
+  {
+    const Launch launch = detect(config, &fields);
+    EXPECT_EQ(launch.source, "unique id");
+    EXPECT_EQ(launch.host, "127.0.0.1");
+    EXPECT_TRUE(launch.listener.valid());
+  }
   // The socket is gone now: the id is used up.
   EXPECT_THAT(refusal(config, &fields).text(), HasSubstr("has been used already"));
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/unique_id.h"
@@ -30,7 +31,7 @@ class Place {
     auto listener = platform::listenOn(*platform::SocketAddress::parse(host, 0), {});
     host_ = host;
     port_ = platform::localAddress(listener.value().get())->port();
-    listen_fd_ = listener.value().release();
+    listener_ = listener.take();
   }
   Launch launch(int rank) {
     Launch launch;
@@ -39,9 +40,10 @@ class Place {
     launch.host = host_;
     launch.port = port_;
     launch.job.fill(std::byte{42});
-    if (rank == 0) launch.listen_fd = std::exchange(listen_fd_, -1);
+    if (rank == 0) launch.listener = std::move(listener_);
     return launch;
   }
+  [[nodiscard]] std::uint16_t port() const { return port_; }
   /// A connected socket, as any stranger may have it.
   platform::UniqueFd stranger() const {
     auto fd = platform::dial(*platform::SocketAddress::parse(host_, port_));
@@ -53,7 +55,7 @@ class Place {
   int ranks_;
   std::string host_;
   std::uint16_t port_ = 0;
-  int listen_fd_ = -1;
+  platform::UniqueFd listener_; ///< Until rank 0 has its Launch.
 };
 
 Config shortConfig(std::int64_t timeout_ms = 20000) {
@@ -96,11 +98,8 @@ class Meeting : public ::testing::TestWithParam<int> {};
 TEST_P(Meeting, EveryRankGetsAllCardsInThreeRounds) {
   const int ranks = GetParam();
   Place place(ranks);
-  std::vector<Launch> launches;
-  for (int rank = 0; rank < ranks; ++rank)
-    launches.push_back(place.launch(rank));
   onThreads(upTo(ranks), [&](int rank) {
-    auto meeting = connectRendezvous(launches[static_cast<std::size_t>(rank)], shortConfig());
+    auto meeting = connectRendezvous(place.launch(rank), shortConfig());
     ASSERT_TRUE(meeting.isOk()) << meeting.status().text();
     for (int round = 0; round < 3; ++round) {
       const std::string card(static_cast<std::size_t>(rank * 1000), static_cast<char>('a' + round));
@@ -127,9 +126,9 @@ TEST(Rendezvous, MeetsOverIpv6AndByUniqueId) {
       fields.rank = rank;
       fields.ranks = 3;
       fields.unique_id = &id.value();
-      const auto launch = detectLaunch(config, &fields);
+      auto launch = detectLaunch(config, &fields);
       ASSERT_TRUE(launch.isOk()) << launch.status().text();
-      const Cards cards = rendezvous(launch.value(), std::to_string(rank), config);
+      const Cards cards = rendezvous(launch.take(), std::to_string(rank), config);
       ASSERT_TRUE(cards.isOk()) << cards.status().text();
       EXPECT_THAT(cards.value(), ::testing::ElementsAre("0", "1", "2"));
     });
@@ -138,23 +137,21 @@ TEST(Rendezvous, MeetsOverIpv6AndByUniqueId) {
 
 TEST(Rendezvous, RanksThatNeverArriveAreNamedToAllThatDid) {
   Place place(4);
-  const std::vector<Launch> launches{place.launch(0), place.launch(1)};
   const auto begin = std::chrono::steady_clock::now();
   onThreads({0, 1}, [&](int rank) {
-    const Cards cards = rendezvous(launches[static_cast<std::size_t>(rank)], "x", shortConfig(400));
+    const Cards cards = rendezvous(place.launch(rank), "x", shortConfig(400));
     ASSERT_FALSE(cards.isOk());
     EXPECT_EQ(cards.status().kind(), GOSS_ERR_BOOTSTRAP);
     EXPECT_THAT(cards.status().text(), AllOf(HasSubstr("ranks 2 and 3 of 4 never arrived within 400 ms"),
-                                             HasSubstr(fmt::format("127.0.0.1:{}", launches[0].port))));
+                                             HasSubstr(fmt::format("127.0.0.1:{}", place.port()))));
   });
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
 TEST(Rendezvous, TheMostImpatientRankStillLearnsWhoIsMissing) {
   Place place(3);
-  const std::vector<Launch> launches{place.launch(0), place.launch(1)};
   onThreads({0, 1}, [&](int rank) {
-    const Cards cards = rendezvous(launches[static_cast<std::size_t>(rank)], "x", shortConfig(rank == 0 ? 20000 : 300));
+    const Cards cards = rendezvous(place.launch(rank), "x", shortConfig(rank == 0 ? 20000 : 300));
     ASSERT_FALSE(cards.isOk());
     EXPECT_THAT(cards.status().text(), HasSubstr("rank 2 of 3 never arrived"));
   });
@@ -162,9 +159,8 @@ TEST(Rendezvous, TheMostImpatientRankStillLearnsWhoIsMissing) {
 
 TEST(Rendezvous, Rank0ThatNeverArrivesIsNamed) {
   Place place(2);
-  Launch launch = place.launch(1);
-  { platform::UniqueFd closed(place.launch(0).listen_fd); }
-  const Cards cards = rendezvous(launch, "x", shortConfig(300));
+  { const platform::UniqueFd closed = place.launch(0).listener; }
+  const Cards cards = rendezvous(place.launch(1), "x", shortConfig(300));
   ASSERT_FALSE(cards.isOk());
   EXPECT_EQ(cards.status().kind(), GOSS_ERR_BOOTSTRAP);
   EXPECT_THAT(cards.status().text(), AllOf(HasSubstr("rank 0 of 2 was not found at 127.0.0.1 port"),
@@ -173,9 +169,8 @@ TEST(Rendezvous, Rank0ThatNeverArrivesIsNamed) {
 
 TEST(Rendezvous, RankThatDiesBetweenRoundsIsNamedToAll) {
   Place place(3);
-  const std::vector<Launch> launches{place.launch(0), place.launch(1), place.launch(2)};
   onThreads({0, 1, 2}, [&](int rank) {
-    auto meeting = connectRendezvous(launches[static_cast<std::size_t>(rank)], shortConfig());
+    auto meeting = connectRendezvous(place.launch(rank), shortConfig());
     ASSERT_TRUE(meeting.isOk()) << meeting.status().text();
     ASSERT_TRUE(meeting.value()->allGather("x", 0).isOk());
     if (rank == 2) return;
@@ -187,10 +182,9 @@ TEST(Rendezvous, RankThatDiesBetweenRoundsIsNamedToAll) {
 
 TEST(Rendezvous, RankThatHangsBetweenRoundsIsNamed) {
   Place place(3);
-  const std::vector<Launch> launches{place.launch(0), place.launch(1), place.launch(2)};
   std::unique_ptr<Rendezvous> hangs;
   onThreads({0, 1, 2}, [&](int rank) {
-    auto meeting = connectRendezvous(launches[static_cast<std::size_t>(rank)], shortConfig());
+    auto meeting = connectRendezvous(place.launch(rank), shortConfig());
     ASSERT_TRUE(meeting.isOk()) << meeting.status().text();
     ASSERT_TRUE(meeting.value()->allGather("x", 0).isOk());
     if (rank == 2) {
@@ -205,14 +199,13 @@ TEST(Rendezvous, RankThatHangsBetweenRoundsIsNamed) {
 
 /// Two ranks meet while `disturb` does its worst; returns what rank 0 logged.
 std::string meetWhile(Place& place, const std::function<void()>& disturb) {
-  const std::vector<Launch> launches{place.launch(0), place.launch(1)};
   ::testing::internal::CaptureStderr();
   std::thread root([&] {
-    const Cards cards = rendezvous(launches[0], "zero", shortConfig());
+    const Cards cards = rendezvous(place.launch(0), "zero", shortConfig());
     EXPECT_TRUE(cards.isOk()) << cards.status().text();
   });
   disturb();
-  const Cards cards = rendezvous(launches[1], "one", shortConfig());
+  const Cards cards = rendezvous(place.launch(1), "one", shortConfig());
   EXPECT_TRUE(cards.isOk()) << cards.status().text();
   root.join();
   return ::testing::internal::GetCapturedStderr();
@@ -285,15 +278,14 @@ INSTANTIATE_TEST_SUITE_P(Callers, WrongCaller,
 
 TEST(Rendezvous, SecondProcessOfOneRankIsRefusedByName) {
   Place place(3);
-  const std::vector<Launch> launches{place.launch(0), place.launch(1), place.launch(2)};
   ::testing::internal::CaptureStderr();
-  std::thread root([&] { EXPECT_TRUE(rendezvous(launches[0], "0", shortConfig()).isOk()); });
-  std::thread first([&] { EXPECT_TRUE(rendezvous(launches[1], "1", shortConfig()).isOk()); });
+  std::thread root([&] { EXPECT_TRUE(rendezvous(place.launch(0), "0", shortConfig()).isOk()); });
+  std::thread first([&] { EXPECT_TRUE(rendezvous(place.launch(1), "1", shortConfig()).isOk()); });
   // Whichever of the two comes second is refused; the test must not depend on which, so it uses a third one that is
   // late.
-  auto meeting = connectRendezvous(launches[2], shortConfig());
+  auto meeting = connectRendezvous(place.launch(2), shortConfig());
   ASSERT_TRUE(meeting.isOk());
-  const Cards twin = rendezvous(launches[2], "2", shortConfig());
+  const Cards twin = rendezvous(place.launch(2), "2", shortConfig());
   ASSERT_FALSE(twin.isOk());
   EXPECT_THAT(twin.status().text(), HasSubstr("two processes say that they are rank 2"));
   EXPECT_TRUE(meeting.value()->allGather("2", 0).isOk());
@@ -307,13 +299,12 @@ TEST(Rendezvous, WithoutDescriptorsTheOldestCallersGoAndTheRanksMeet) {
   std::vector<platform::UniqueFd> strangers;
   for (int i = 0; i < 60; ++i)
     strangers.push_back(place.stranger());
-  const Launch root = place.launch(0);
   ::testing::internal::CaptureStderr();
   {
     // Two ends of the meeting, with what they wait with, and a few strangers.
     const test::DescriptorLimit limit(12);
     onThreads({0, 1}, [&](int rank) {
-      const auto cards = rendezvous(rank == 0 ? root : place.launch(rank), fmt::format("card {}", rank), shortConfig());
+      const auto cards = rendezvous(place.launch(rank), fmt::format("card {}", rank), shortConfig());
       EXPECT_TRUE(cards.isOk()) << cards.status().text();
     });
   }
@@ -322,14 +313,13 @@ TEST(Rendezvous, WithoutDescriptorsTheOldestCallersGoAndTheRanksMeet) {
 
 TEST(Rendezvous, ProcessThatTookARankAndSaysNothingMakesWay) {
   Place place(2);
-  const Launch root = place.launch(0);
   const platform::UniqueFd silent = place.stranger();
-  const std::string hello = encodeHello({1, 2, 99, root.job});
+  const std::string hello = encodeHello({1, 2, 99, place.launch(1).job});
   ASSERT_TRUE(platform::writeAll(silent.get(), hello, Deadline::after(kLong)).isOk());
   ::testing::internal::CaptureStderr();
   onThreads({0, 1}, [&](int rank) {
     if (rank == 0) {
-      EXPECT_TRUE(rendezvous(root, "0", shortConfig()).isOk());
+      EXPECT_TRUE(rendezvous(place.launch(0), "0", shortConfig()).isOk());
       return;
     }
     ASSERT_TRUE(platform::waitReadable(silent.get(), Deadline::after(kLong))) << "rank 0 has welcomed it";
@@ -347,10 +337,9 @@ TEST(Rendezvous, ProcessThatTookARankAndSaysNothingMakesWay) {
 
 TEST(Rendezvous, OversizedCardsAreRefused) {
   Place place(2);
-  const std::vector<Launch> launches{place.launch(0), place.launch(1)};
   onThreads({0, 1}, [&](int rank) {
     const std::string card(rank == 1 ? Rendezvous::kMaxCardBytes + 1 : 1, 'x');
-    const Cards cards = rendezvous(launches[static_cast<std::size_t>(rank)], card, shortConfig(500));
+    const Cards cards = rendezvous(place.launch(rank), card, shortConfig(500));
     ASSERT_FALSE(cards.isOk());
     EXPECT_THAT(cards.status().text(), HasSubstr(rank == 1 ? "card has 65537 bytes; at most 65536 fit" : "rank 1"));
   });
@@ -358,15 +347,14 @@ TEST(Rendezvous, OversizedCardsAreRefused) {
 
 TEST(Rendezvous, OversizedFrameOfAMemberEndsTheMeetingWithItsName) {
   Place place(2);
-  const Launch launch = place.launch(0);
   std::thread root([&] {
-    const Cards cards = rendezvous(launch, "0", shortConfig());
+    const Cards cards = rendezvous(place.launch(0), "0", shortConfig());
     ASSERT_FALSE(cards.isOk());
     EXPECT_EQ(cards.status().kind(), GOSS_ERR_PROTOCOL);
     EXPECT_THAT(cards.status().text(), HasSubstr("rank 1 sent no valid card"));
   });
   const platform::UniqueFd member = place.stranger();
-  std::string bytes = encodeHello({1, 2, 1, launch.job}) + encodeFrame(BootstrapFrame::card, 0, "");
+  std::string bytes = encodeHello({1, 2, 1, place.launch(1).job}) + encodeFrame(BootstrapFrame::card, 0, "");
   bytes.back() = '\x7f';
   ASSERT_TRUE(platform::writeAll(member.get(), bytes, Deadline::after(kLong)).isOk());
   EXPECT_THAT(readToEnd(member.get()), HasSubstr("rank 1 sent no valid card"));

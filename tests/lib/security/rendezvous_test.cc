@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/wire.h"
@@ -24,7 +25,6 @@ using Cards = Result<std::vector<std::string>>;
 std::vector<Cards> meet(const std::vector<std::string>& tls, std::int64_t timeout_ms = 20000) {
   auto listener = platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", 0), {});
   const std::uint16_t port = platform::localAddress(listener.value().get())->port();
-  const int listen_fd = listener.value().release();
   std::vector<Cards> all(tls.size(), Cards(Status::error(GOSS_ERR_INTERNAL, "did not run")));
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < tls.size(); ++rank)
@@ -35,11 +35,11 @@ std::vector<Cards> meet(const std::vector<std::string>& tls, std::int64_t timeou
       launch.host = "127.0.0.1";
       launch.port = port;
       launch.job.fill(std::byte{42});
-      if (rank == 0) launch.listen_fd = listen_fd;
+      if (rank == 0) launch.listener = listener.take();
       Config config;
       config.tls = tls[rank];
       config.bootstrap_timeout_ms = timeout_ms;
-      all[rank] = rendezvous(launch, std::to_string(rank), config);
+      all[rank] = rendezvous(std::move(launch), std::to_string(rank), config);
     });
   for (std::thread& thread : threads)
     thread.join();
@@ -95,20 +95,20 @@ class Meeting {
   Meeting() {
     auto listener = platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", 0), {});
     port_ = platform::localAddress(listener.value().get())->port();
-    listen_fd_ = listener.value().release();
+    listener_ = listener.take();
   }
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  [[nodiscard]] Launch launch(int rank, std::uint16_t port) const {
+  [[nodiscard]] Launch launch(int rank, std::uint16_t port) {
     Launch launch;
     launch.rank = rank;
     launch.ranks = 3;
     launch.host = "127.0.0.1";
     launch.port = port;
     launch.job.fill(std::byte{42});
-    if (rank == 0) launch.listen_fd = listen_fd_;
+    if (rank == 0) launch.listener = std::move(listener_);
     return launch;
   }
-  [[nodiscard]] Launch launch(int rank) const { return launch(rank, port_); }
+  [[nodiscard]] Launch launch(int rank) { return launch(rank, port_); }
   [[nodiscard]] platform::UniqueFd stranger() const {
     auto fd = platform::dial(*platform::SocketAddress::parse("127.0.0.1", port_));
     EXPECT_TRUE(platform::waitWritable(fd.value().get(), platform::Deadline::after(kLong)));
@@ -118,8 +118,18 @@ class Meeting {
 
  private:
   std::uint16_t port_ = 0;
-  int listen_fd_ = -1;
+  platform::UniqueFd listener_; ///< Until rank 0 has its Launch.
 };
+
+TEST(SecuredRendezvous, Rank0WithoutItsKeyStopsListening) {
+  Meeting meeting;
+  Launch launch = meeting.launch(0);
+  const int fd = launch.listener.get();
+  Config config;
+  config.tls = "psk:/nonexistent";
+  EXPECT_FALSE(rendezvous(std::move(launch), "0", config).isOk());
+  EXPECT_FALSE(platform::isListening(fd));
+}
 
 /// Stands between one caller and the meeting, and remembers what the caller said.
 class Recorder {
@@ -174,9 +184,9 @@ Config configOf(const std::string& tls) {
 }
 
 /// Rank 0 in a thread, which is to end with all cards.
-std::thread rankZero(const Meeting& meeting, const std::string& tls) {
-  return std::thread([launch = meeting.launch(0), tls] {
-    const Cards cards = rendezvous(launch, "0", configOf(tls));
+std::thread rankZero(Meeting& meeting, const std::string& tls) {
+  return std::thread([launch = meeting.launch(0), tls]() mutable {
+    const Cards cards = rendezvous(std::move(launch), "0", configOf(tls));
     ASSERT_TRUE(cards.isOk()) << cards.status().text();
     EXPECT_THAT(cards.value(), ::testing::ElementsAre("0", "1", "2"));
   });
@@ -185,7 +195,7 @@ std::thread rankZero(const Meeting& meeting, const std::string& tls) {
 TEST(SecuredRendezvous, ReplayedCallsGetNowhere) {
   const test::CredentialFiles files;
   for (const std::string& tls : {files.sharedKey(), files.certificates()}) {
-    const Meeting meeting;
+    Meeting meeting;
     ::testing::internal::CaptureStderr();
     std::thread zero = rankZero(meeting, tls);
     std::string said;
@@ -219,7 +229,7 @@ TEST(SecuredRendezvous, ReplayedCallsGetNowhere) {
 TEST(SecuredRendezvous, FloodsAndHalfOpenCallersDoNotHoldUpTheRanks) {
   const test::CredentialFiles files;
   for (const std::string& tls : {files.sharedKey(), std::string()}) {
-    const Meeting meeting;
+    Meeting meeting;
     ::testing::internal::CaptureStderr();
     std::thread zero = rankZero(meeting, tls);
     std::vector<platform::UniqueFd> strangers;

@@ -21,9 +21,9 @@ constexpr std::chrono::milliseconds kSlack(10000);
 bool takes_nothing = false;
 
 goss::Status meet(const goss::Config& config) {
-  const auto launch = goss::detectLaunch(config, nullptr);
+  auto launch = goss::detectLaunch(config, nullptr);
   if (!launch.isOk()) return launch.status();
-  return goss::rendezvous(launch.value(), "card", config).status();
+  return goss::rendezvous(launch.take(), "card", config).status();
 }
 
 /// Whether a meeting fails in time, and says `expected`.

@@ -13,16 +13,16 @@ namespace {
 int meet(int round, const std::string& launcher) {
   const auto config = goss::Config::fromEnvironment();
   if (!config.isOk()) return std::fprintf(stderr, "error: %s\n", config.status().text().c_str()), 1;
-  const auto launch = goss::detectLaunch(config.value(), nullptr);
+  auto launch = goss::detectLaunch(config.value(), nullptr);
   if (!launch.isOk()) return std::fprintf(stderr, "error: %s\n", launch.status().text().c_str()), 1;
-  const std::string card = fmt::format("{}/{}", launch.value().rank, round);
-  const auto cards = goss::rendezvous(launch.value(), card, config.value());
+  const int own = launch.value().rank;
+  const std::string source = launch.value().source;
+  const auto cards = goss::rendezvous(launch.take(), fmt::format("{}/{}", own, round), config.value());
   if (!cards.isOk()) return std::fprintf(stderr, "error: %s\n", cards.status().text().c_str()), 1;
   for (std::size_t rank = 0; rank < cards.value().size(); ++rank)
     if (cards.value()[rank] != fmt::format("{}/{}", rank, round)) return std::fprintf(stderr, "error: card\n"), 1;
-  if (launch.value().source != launcher) return std::fprintf(stderr, "error: source\n"), 1;
-  if (launch.value().rank == 0 && round == 1)
-    std::printf("all %d ranks met twice\n", static_cast<int>(cards.value().size()));
+  if (source != launcher) return std::fprintf(stderr, "error: source\n"), 1;
+  if (own == 0 && round == 1) std::printf("all %d ranks met twice\n", static_cast<int>(cards.value().size()));
   return 0;
 }
 
