@@ -120,8 +120,8 @@ struct Limit {
   explicit Limit(std::int64_t span_ms)
       : ms(span_ms), deadline(platform::Deadline::after(std::chrono::milliseconds(span_ms))) {}
   [[nodiscard]] int leftSeconds() const {
-    constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-    return static_cast<int>(std::clamp<std::int64_t>(deadline.leftMs() / 1000 + 1, 1, kMost));
+    constexpr std::int64_t kMax = std::numeric_limits<int>::max();
+    return static_cast<int>(std::clamp<std::int64_t>(deadline.leftMs() / 1000 + 1, 1, kMax));
   }
 
   std::int64_t ms;
