@@ -19,6 +19,8 @@ from ._world import init
 
 __all__ = ["SyncCounters", "Synchronizer"]
 
+_SAMPLES = 64  # elements of a gradient that are compared themselves
+
 
 class SyncCounters(NamedTuple):
     """Running totals of a synchronizer on this rank; sync.h says what each counts."""
@@ -42,6 +44,7 @@ class _Tensor:
         self.is_torch = hasattr(parameter, "requires_grad")
         self.is_on_device = self.is_torch and parameter.device.type == "cuda"  # whose work torch's streams order
         self._read: Optional[Tuple[int, int]] = None  # place and version of the gradient of autograd that was read
+        self._bits: Any = None  # and its fingerprint
 
     def lend_gradient(self) -> None:
         """Makes the memory in which the library finds the gradient: autograd puts it into other tensors from step to step."""
@@ -57,15 +60,42 @@ class _Tensor:
             self.gradient.zero_()
         elif found.data_ptr() != self.gradient.data_ptr():
             self.gradient.copy_(found.detach())
-        self._read = self._place_of_gradient()
 
-    def has_changed(self) -> bool:
-        """Whether the program has written to autograd's gradient, or replaced it, since it was read."""
-        return self.is_torch and self._read != self._place_of_gradient()
+    def part_with_gradient(self) -> None:
+        """Notes the gradient that was read. The exchange may write into the library's memory from now on, so autograd's is another."""
+        if self.parameter.grad is not None and self.parameter.grad.data_ptr() == self.gradient.data_ptr():
+            self.parameter.grad = self.gradient.clone()
+        self._read, self._bits = self._place_of_gradient(), self._fingerprint()
 
     def _place_of_gradient(self) -> Optional[Tuple[int, int]]:
         found = self.parameter.grad
         return None if found is None else (found.data_ptr(), found._version)
+
+    def _fingerprint(self) -> Any:
+        """Some elements of autograd's gradient and the sum of its bits, in which the order of summation does not matter. Neither
+        unscaling by GradScaler, nor numpy, nor `grad.data` raises the version."""
+        torch = sys.modules["torch"]
+        found = self.parameter.grad
+        if found is None or found.numel() == 0:
+            return torch.zeros(0, dtype=torch.int64, device=self.parameter.device)
+        flat = found.detach().reshape(-1)
+        first = flat.storage_offset() % 2  # a pair of elements is added as an integer
+        pairs = flat[first:first + (len(flat) - first) // 2 * 2].view(torch.int64)
+        some = torch.cat([flat[::-(-len(flat) // _SAMPLES)], flat[-1:]])
+        return torch.cat([some.view(torch.int32).to(torch.int64), pairs.sum().reshape(1)])
+
+    @staticmethod
+    def changed(tensors: "Sequence[_Tensor]") -> "Optional[_Tensor]":
+        """One whose gradient of autograd the program has written to, or replaced, since part_with_gradient(). The host waits for a device once."""
+        for one in tensors:
+            if one._read != one._place_of_gradient():
+                return one
+        for device in {one.parameter.device for one in tensors}:
+            pairs = [(one, one._bits, one._fingerprint()) for one in tensors if one.parameter.device == device]
+            torch = sys.modules["torch"]
+            if not torch.equal(torch.cat([before for _, before, _ in pairs]), torch.cat([now for _, _, now in pairs])):
+                return next(one for one, before, now in pairs if not torch.equal(before, now))
+        return None
 
     def show_gradient(self) -> None:
         """Gives the optimizer the exchanged gradient."""
@@ -210,9 +240,10 @@ class Synchronizer:
             for index, tensor in enumerate(self._tensors):
                 if index not in self._told:
                     tensor.read_gradient()
-                elif tensor.has_changed():
-                    raise InvalidArgument(f"the gradient of {tensor.name} was changed after backward(), which has begun to exchange it; "
-                                          "call gradients() of the synchronizer before gradients are clipped, unscaled or replaced")
+            changed = _Tensor.changed([self._tensors[index] for index in sorted(self._told)])
+            if changed is not None:
+                raise InvalidArgument(f"the gradient of {changed.name} was changed after backward(), which has begun to exchange it; "
+                                      "call gradients() of the synchronizer before gradients are clipped, unscaled or replaced")
         self._settle()
         self._long(library.goss_sync_gradients)
         self._told.clear()
@@ -390,6 +421,7 @@ class Synchronizer:
                                   "already; put all backward passes of a step but the last into 'with sync.no_sync():', and end every step by step()")
         self._begin_step()
         self._tensors[index].read_gradient()
+        self._tensors[index].part_with_gradient()
         self._settle()
         self._told.add(index)
         self.gradient_ready(index)
@@ -411,10 +443,13 @@ class Synchronizer:
         original = optimizer.step
 
         @functools.wraps(original)
-        def step(_: Any, closure: Any = None, **keywords: Any) -> Any:
+        def step(this: Any, closure: Any = None, **keywords: Any) -> Any:
             if closure is not None:
                 raise Unsupported("Synchronizer: an optimizer that computes gradients itself (closure) cannot be synchronized; call "
                                   "backward() before step()")
+            if self.exchanges_gradients and not self._has_gradients and getattr(this, "found_inf", None) is not None:
+                raise InvalidArgument("GradScaler has looked for infinities in gradients that were not exchanged, and this optimizer would "
+                                      "unscale them; call gradients() of the synchronizer before scaler.unscale_() and scaler.step()")
             self.gradients()
             result = original(**keywords)
             self.step()

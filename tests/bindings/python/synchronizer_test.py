@@ -244,6 +244,72 @@ def other_uses(comm):
     globals()["left"] = sync  # the interpreter ends with it
 
 
+def linear(comm, optimizer=None, **settings):
+    """A layer whose gradient is 2 everywhere, a synchronizer around its optimizer, and its weights."""
+    layer = torch.nn.Linear(5, 5, bias=False)
+    made = (optimizer or torch.optim.SGD)(layer.parameters(), lr=1.0, **settings)
+    sync = gossamer.Synchronizer(layer.named_parameters(), "ddp", optimizer=made, comm=comm)
+    return layer, made, sync, layer.weight.detach().clone()
+
+
+def changed_gradients(comm):
+    """Every way to write to a gradient whose exchange has begun is refused, and those of the next steps are exchanged."""
+    def halved(gradient):
+        gradient.numpy()[:] *= 0.5
+
+    def one_bit(gradient):
+        gradient.data.view(torch.int32)[3, 2] ^= 1
+
+    def not_a_number(gradient):
+        gradient.data[4, 4] = float("nan")
+
+    for change in (lambda gradient: gradient.data.clamp_(-0.1, 0.1), lambda gradient: gradient.data.neg_(), halved, one_bit, not_a_number):
+        for is_first in (True, False):
+            layer, optimizer, sync, _ = linear(comm)
+            if not is_first:  # autograd adds to what the optimizer has seen
+                layer(torch.ones(2, 5)).sum().backward()
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=False)
+            layer(torch.ones(2, 5)).sum().backward()
+            change(layer.weight.grad)
+            refused(gossamer.InvalidArgument, "weight was changed after backward", optimizer.step)
+            sync.close()
+            comm.barrier()
+    layer, optimizer, sync, before = linear(comm)
+    for value in (float("nan"), float("inf"), 1.0):  # unchanged ones that equal themselves nowhere
+        layer.weight.data.copy_(before)
+        optimizer.zero_grad(set_to_none=False)
+        layer(torch.full((2, 5), value)).sum().backward()
+        optimizer.step()
+    assert torch.equal(layer.weight.detach(), before - 2)
+    sync.close()
+
+
+def scaled_gradients(comm):
+    """torch's GradScaler: gradients are exchanged before they are unscaled, or an error says so."""
+    for fused in (False, True):
+        for infinite in (False, True):
+            layer, optimizer, sync, before = linear(comm, fused=fused)
+            scaler = torch.amp.GradScaler("cpu", init_scale=65536.0)
+            for _ in range(2):
+                optimizer.zero_grad()
+                scaler.scale(layer(torch.full((2, 5), float("inf") if infinite and comm.rank == 0 else 1.0)).sum()).backward()
+                sync.gradients()
+                scaler.unscale_(optimizer)
+                scaler.step(optimizer)
+                scaler.update()
+                if infinite and not fused:
+                    sync.step()  # GradScaler has left out the optimizer's
+            assert torch.allclose(layer.weight.detach(), before - (0 if infinite else 4)), (fused, infinite)
+            assert scaler.get_scale() == (16384.0 if infinite else 65536.0)
+            optimizer.zero_grad()
+            scaler.scale(layer(torch.ones(2, 5)).sum()).backward()
+            refused(gossamer.InvalidArgument, "call gradients() of the synchronizer before", lambda: scaler.step(optimizer))
+            assert torch.allclose(layer.weight.detach(), before - (0 if infinite else 4)), (fused, infinite)
+            sync.close()
+            comm.barrier()
+
+
 @unittest.skipIf(torch is None, "torch is not installed (scripts/install-deps --torch)")
 class Synchronizers(unittest.TestCase):
     def test_methods_equal_their_definitions(self):
@@ -264,6 +330,13 @@ class Synchronizers(unittest.TestCase):
 
     def test_arrays_accumulation_and_errors(self):
         ranks.run(2, "synchronizer_test", "other_uses", timeout=100)
+
+    def test_changed_gradients_are_refused(self):
+        ranks.run(2, "synchronizer_test", "changed_gradients", timeout=100)
+
+    @unittest.skipIf(not hasattr(getattr(torch, "amp", None), "GradScaler"), "this torch has no GradScaler for the CPU")
+    def test_gradients_are_exchanged_before_they_are_unscaled(self):
+        ranks.run(2, "synchronizer_test", "scaled_gradients", timeout=100)
 
 
 if __name__ == "__main__":
