@@ -162,6 +162,7 @@ class Synchronizer:
                  layers: Optional[Sequence[int]] = None, state: Any = None) -> None:
         self._handle: Optional[int] = None
         self._in_call = threading.Lock()
+        self._in_tell = threading.Lock()
         self._tensors = _tensors(named)
         self._layers = list(layers) if layers is not None else _module_layers([one.name for one in self._tensors])
         if len(self._layers) != len(self._tensors):
@@ -416,15 +417,17 @@ class Synchronizer:
         """Autograd has accumulated the gradient of a tensor."""
         if self._is_holding or self._handle is None:
             return
-        if index in self._told or self._has_gradients:
-            raise InvalidArgument(f"the gradient of {self._tensors[index].name} was computed twice in a step and may be on its way "
-                                  "already; put all backward passes of a step but the last into 'with sync.no_sync():', and end every step by step()")
-        self._begin_step()
-        self._tensors[index].read_gradient()
-        self._tensors[index].part_with_gradient()
-        self._settle()
-        self._told.add(index)
-        self.gradient_ready(index)
+        with self._in_tell:  # a backward pass may run in a thread for each device
+            if index in self._told or self._has_gradients:
+                raise InvalidArgument(f"the gradient of {self._tensors[index].name} was computed twice in a step and may be on its "
+                                      "way already; put all backward passes of a step but the last into 'with sync.no_sync():', and end "
+                                      "every step by step()")
+            self._begin_step()
+            self._tensors[index].read_gradient()
+            self._tensors[index].part_with_gradient()
+            self._settle()
+            self._told.add(index)
+            self.gradient_ready(index)
 
     def _begin_step(self) -> None:
         """Before the first exchange of a step the library learns the optimizer's rate, which a scheduler may have changed."""

@@ -2,6 +2,8 @@
 
 import gc
 import re
+import sys
+import threading
 import unittest
 
 import gossamer
@@ -285,6 +287,35 @@ def changed_gradients(comm):
     sync.close()
 
 
+def two_threads(comm):
+    """A backward pass of two threads, as autograd has one for each device; another call beside them is refused."""
+    parameters = [torch.nn.Parameter(torch.ones(20000)) for _ in range(200)]
+    optimizer = torch.optim.SGD(parameters, lr=1.0)
+    sync = gossamer.Synchronizer([(str(place), one) for place, one in enumerate(parameters)], "ddp", optimizer=optimizer, comm=comm)
+    errors = []
+
+    def half(first):
+        try:
+            sum((one * 2).sum() for one in parameters[first::2]).backward()
+        except gossamer.Error as error:
+            errors.append(error)
+
+    sys.setswitchinterval(1e-6)
+    for _ in range(3):
+        optimizer.zero_grad()
+        threads = [threading.Thread(target=half, args=(first,)) for first in (0, 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not errors, errors
+        optimizer.step()
+    assert all((one == -5).all() for one in parameters)
+    with sync._in_call:
+        refused(gossamer.InvalidArgument, "another thread", sync.counters)
+    sync.close()
+
+
 def scaled_gradients(comm):
     """torch's GradScaler: gradients are exchanged before they are unscaled, or an error says so."""
     for fused in (False, True):
@@ -330,6 +361,9 @@ class Synchronizers(unittest.TestCase):
 
     def test_arrays_accumulation_and_errors(self):
         ranks.run(2, "synchronizer_test", "other_uses", timeout=100)
+
+    def test_two_threads_compute_gradients(self):
+        ranks.run(2, "synchronizer_test", "two_threads", timeout=100)
 
     def test_changed_gradients_are_refused(self):
         ranks.run(2, "synchronizer_test", "changed_gradients", timeout=100)
