@@ -45,6 +45,7 @@ class _Tensor:
         self.is_on_device = self.is_torch and parameter.device.type == "cuda"  # whose work torch's streams order
         self._read: Optional[Tuple[int, int]] = None  # place and version of the gradient of autograd that was read
         self._bits: Any = None  # and its fingerprint
+        self._is_missing = False  # this rank's last backward pass gave no gradient
 
     def lend_gradient(self) -> None:
         """Makes the memory in which the library finds the gradient: autograd puts it into other tensors from step to step."""
@@ -52,14 +53,18 @@ class _Tensor:
             self.gradient = self.parameter.detach().clone().zero_()
 
     def read_gradient(self) -> None:
-        """Copies what autograd has left to where the library finds it."""
+        """Copies what autograd has left to where the library finds it. Where there is nothing, all is -0.0, which the mean over ranks
+        keeps if no rank has more; elsewhere the first element is never -0.0."""
         if not self.is_torch:
             return
         found = self.parameter.grad
+        self._is_missing = found is None
         if found is None:
-            self.gradient.zero_()
-        elif found.data_ptr() != self.gradient.data_ptr():
+            self.gradient.fill_(-0.0)
+            return
+        if found.data_ptr() != self.gradient.data_ptr():
             self.gradient.copy_(found.detach())
+        self.gradient.reshape(-1)[:1].add_(0.0)
 
     def part_with_gradient(self) -> None:
         """Notes the gradient that was read. The exchange may write into the library's memory from now on, so autograd's is another."""
@@ -98,9 +103,13 @@ class _Tensor:
         return None
 
     def show_gradient(self) -> None:
-        """Gives the optimizer the exchanged gradient."""
+        """Gives the optimizer the exchanged gradient, or none where no rank has one: zeros would let it decay the weights."""
         if self.is_torch:
-            self.parameter.grad = self.gradient
+            self.parameter.grad = None if self._is_missing and self._is_unused() else self.gradient
+
+    def _is_unused(self) -> bool:
+        torch = sys.modules["torch"]
+        return bool((self.gradient.view(torch.int32) == -2**31).all())  # -0.0
 
     def when_ready(self, call: Callable[[], None]) -> Any:
         """Makes autograd call `call` when this tensor's gradient is accumulated. The result keeps the hook."""

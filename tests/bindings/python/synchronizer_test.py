@@ -287,6 +287,21 @@ def changed_gradients(comm):
     sync.close()
 
 
+def unused_parameters(comm):
+    """The optimizer leaves a parameter alone that no rank has used, and decays it on all ranks alike if one has, be its gradient 0."""
+    for size in (3, 100000):  # a bucket of several tensors, and one of its own
+        first, second, third = parameters = [torch.nn.Parameter(torch.ones(size)) for _ in range(3)]
+        optimizer = torch.optim.AdamW(parameters, lr=0.1, weight_decay=0.5)
+        sync = gossamer.Synchronizer(zip("abc", parameters), "ddp:bucket_kb=64", optimizer=optimizer, comm=comm)
+        for step in range(3):
+            optimizer.zero_grad(set_to_none=True)
+            (first.sum() + (second * -0.0).sum() if comm.rank == step % comm.size else first.sum()).backward()
+            optimizer.step()
+            assert third.grad is None and second.grad is not None
+        assert torch.allclose(second, torch.tensor(0.95**3)) and (third == 1).all() and (first < 0.9).all()
+        sync.close()
+
+
 def two_threads(comm):
     """A backward pass of two threads, as autograd has one for each device; another call beside them is refused."""
     parameters = [torch.nn.Parameter(torch.ones(20000)) for _ in range(200)]
@@ -361,6 +376,9 @@ class Synchronizers(unittest.TestCase):
 
     def test_arrays_accumulation_and_errors(self):
         ranks.run(2, "synchronizer_test", "other_uses", timeout=100)
+
+    def test_unused_parameters_stay(self):
+        ranks.run(3, "synchronizer_test", "unused_parameters", timeout=100)
 
     def test_two_threads_compute_gradients(self):
         ranks.run(2, "synchronizer_test", "two_threads", timeout=100)
