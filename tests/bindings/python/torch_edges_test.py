@@ -208,6 +208,35 @@ def check_shapes(rank, size):
     refused(ValueError, "resolve_neg", lambda: group.comm.all_reduce(torch.tensor([1 + 2j]).conj().imag))
 
 
+def check_inference(rank, size):
+    """Tensors that were made in inference mode receive, whoever completes the work; so do others, which autograd knows."""
+    def gathered(make):
+        return [make(2) for _ in range(size)], make(3, 2)[:, 0]
+
+    with torch.inference_mode():
+        made = [gathered(torch.zeros) for _ in range(3)]
+        works = [(dist.all_gather(whole, torch.full((2,), float(rank)), async_op=True), dist.all_reduce(column.add_(1), async_op=True))
+                 for whole, column in made]
+        for work in works[0]:
+            work.get_future().wait()
+    for work in works[1]:
+        work.wait()
+    third = threading.Thread(target=lambda: [work.wait() for work in works[2]])
+    third.start()
+    third.join()
+    for whole, column in made:
+        assert [one.tolist() for one in whole] == [[float(source)] * 2 for source in range(size)], whole
+        assert column.tolist() == [size] * 3, column
+    whole, column = gathered(torch.zeros)
+    leaf = torch.zeros(2, requires_grad=True)
+    versions = [one._version for one in whole]
+    dist.all_gather(whole, torch.full((2,), float(rank)))
+    dist.all_gather([leaf] + [torch.zeros(2) for _ in range(size - 1)], torch.ones(2))
+    assert all(one._version > version and not one.is_inference() for one, version in zip(whole, versions))
+    (leaf * whole[-1]).sum().backward()
+    assert leaf.tolist() == [1, 1] and leaf.grad.tolist() == [size - 1] * 2
+
+
 def check_buffers():
     """A tensor's memory is kept, also when the tensor gets another one."""
     from gossamer import _buffers  # pylint: disable=import-outside-toplevel
@@ -341,6 +370,7 @@ def edges():
     check_futures(comm, size)
     check_life(comm)
     check_shapes(rank, size)
+    check_inference(rank, size)
     check_buffers()
     check_batches(rank)
     check_kept_works(comm)

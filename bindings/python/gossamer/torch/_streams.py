@@ -33,7 +33,7 @@ class StreamPending(Pending):
     def __init__(self, requests: Sequence[Request], result: Any, finish: Finish, streams: "Streams", stream: Any) -> None:
         super().__init__(requests, result, None)
         if finish is not None:
-            with torch.no_grad():
+            with torch.inference_mode():
                 finish()
         self._streams = streams
         self._event = torch.cuda.Event()

@@ -75,7 +75,7 @@ class Pending:
             self.error = next((_advised(request.exception()) for request in self.requests if request.exception()), None)
             if self._finish is not None and self.error is None:
                 try:
-                    with torch.no_grad():
+                    with torch.inference_mode():  # which copies into tensors that were made in it, in any thread
                         self._finish()
                 except Exception as error:  # pylint: disable=broad-except
                     self.error = error
