@@ -27,6 +27,7 @@ ANY_SOURCE = _abi.GOSS_ANY_SOURCE
 ANY_TAG = _abi.GOSS_ANY_TAG
 
 _LONGEST_CLOSE = 10.0  # seconds that close() waits for calls of other threads, which come back at once
+_LONGEST_INTERRUPTED_CLOSE = 1.0  # after Ctrl-C
 
 Sizes = Optional[Sequence[int]]
 
@@ -167,21 +168,27 @@ class Comm(NeighborCollectives, CodecState):
         if handle is None:
             return
         watchers = list(self._watchers.values())
-        self._watchers.clear()
-        for watcher in watchers:
-            watcher.close()
-        if is_used:  # other threads are in calls, which come back with an error
-            library.goss_comm_abort(handle, b"the communicator was closed")
-            _waiting.poll(lambda: not self._is_used(), _LONGEST_CLOSE)
-        library.goss_comm_destroy(handle)
-        error = Aborted("the communicator was closed while the operation was pending")
-        for operation in list(self._pending):
-            operation.abandon(error)
-        self._pending.clear()
-        self._dropped.clear()
-        for watcher in watchers:
-            if not watcher.is_empty() and not watcher.loop.is_closed():
-                watcher.loop.call_soon_threadsafe(watcher.collect)
+        try:
+            self._watchers.clear()
+            for watcher in watchers:
+                watcher.close()
+            if is_used:  # other threads are in calls, which come back with an error
+                library.goss_comm_abort(handle, b"the communicator was closed")
+                try:
+                    _waiting.poll(lambda: not self._is_used(), _LONGEST_CLOSE)
+                except BaseException:  # Ctrl-C: they still use the handle for a moment
+                    _waiting.poll(lambda: not self._is_used(), _LONGEST_INTERRUPTED_CLOSE)
+                    raise
+        finally:  # nobody else has the handle
+            library.goss_comm_destroy(handle)
+            error = Aborted("the communicator was closed while the operation was pending")
+            for operation in list(self._pending):
+                operation.abandon(error)
+            self._pending.clear()
+            self._dropped.clear()
+            for watcher in watchers:
+                if not watcher.is_empty() and not watcher.loop.is_closed():
+                    watcher.loop.call_soon_threadsafe(watcher.collect)
 
     def _is_used(self) -> bool:
         """Whether other threads block inside of the library."""

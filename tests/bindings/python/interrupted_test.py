@@ -11,7 +11,7 @@ import unittest
 
 import gossamer
 import numpy as np
-from gossamer import _request
+from gossamer import _request, _waiting
 
 
 class Interrupted(unittest.TestCase):
@@ -43,7 +43,33 @@ class Interrupted(unittest.TestCase):
                 with self.assertRaises(gossamer.Aborted):
                     comm.recv(bytearray(1), 0, 1)
                 signal.signal(signal.SIGUSR1, before)
-        # The lock may be held when the handler runs.
+    def test_ctrl_c_ends_close_which_still_ends_everything(self):
+        comm, real, errors = gossamer.init(), _waiting.poll, []
+        pending = comm.recv(bytearray(1), 0, 1, async_op=True)
+
+        def receive():
+            try:
+                comm.recv(bytearray(1), 0, 2)
+            except gossamer.Aborted as error:
+                errors.append(error)
+
+        def interrupted(is_done, limit=None):
+            _waiting.poll = real
+            raise KeyboardInterrupt
+
+        other = threading.Thread(target=receive)
+        other.start()
+        while not comm._is_used():
+            time.sleep(0.001)
+        _waiting.poll = interrupted
+        with self.assertRaises(KeyboardInterrupt):
+            comm.close()
+        other.join(10)
+        self.assertEqual(len(errors), 1)
+        self.assertIsInstance(pending.exception(), gossamer.Aborted)
+        self.assertEqual(len(comm._pending), 0)
+
+    def test_the_lock_may_be_held_when_a_handler_of_a_signal_aborts(self):
         with self.comm._lock:
             self.comm.abort("enough")
 
