@@ -1,5 +1,6 @@
 """torch.distributed over backend gossamer where programs err, wait within callbacks, or make groups again."""
 
+import contextlib
 import datetime
 import gc
 import os
@@ -208,6 +209,22 @@ def check_shapes(rank, size):
     refused(ValueError, "resolve_neg", lambda: group.comm.all_reduce(torch.tensor([1 + 2j]).conj().imag))
 
 
+def check_overlaps(rank, size):
+    """An output may lie anywhere in the input, and an input in the output."""
+    is_new = hasattr(dist, "reduce_scatter_tensor") and hasattr(dist, "_coalescing_manager")
+    scatter = getattr(dist, "reduce_scatter_tensor", dist._reduce_scatter_base)
+    gather = getattr(dist, "all_gather_into_tensor", dist._all_gather_base)
+    for first in (0, 1, 2, 3):
+        for manager in (contextlib.nullcontext, dist._coalescing_manager) if is_new else (contextlib.nullcontext,):
+            whole, moved = torch.arange(2.0 * size + 2), torch.arange(2.0 * size + 2) + 10 * rank
+            with manager():
+                scatter(whole[first:first + 2], whole[:2 * size])
+            with manager():
+                gather(moved[:2 * size], moved[first:first + 2])
+            assert whole[first:first + 2].tolist() == [size * (2 * rank), size * (2 * rank + 1)], (first, whole)
+            assert moved[:2 * size].tolist() == [10 * source + first + place for source in range(size) for place in (0, 1)], (first, moved)
+
+
 def check_inference(rank, size):
     """Tensors that were made in inference mode receive, whoever completes the work; so do others, which autograd knows."""
     def gathered(make):
@@ -370,6 +387,7 @@ def edges():
     check_futures(comm, size)
     check_life(comm)
     check_shapes(rank, size)
+    check_overlaps(rank, size)
     check_inference(rank, size)
     check_buffers()
     check_batches(rank)

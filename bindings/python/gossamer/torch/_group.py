@@ -252,6 +252,16 @@ class Collectives:
         scale = scale_of(opts.reduceOp) if hasattr(opts, "reduceOp") else {}
         return {"async_op": True, **scale} if timeout is None else {"async_op": True, "timeout": timeout, **scale}
 
+    def _beside(self, got: Tensor, given: Tensor) -> Tensor:
+        """Where a call receives: its output, or new memory where that shares some with the input and neither is this rank's block of the
+        other. That may be so on some ranks only, and the communicator refuses it."""
+        place, source = got.data_ptr(), given.data_ptr()
+        size, given_size = got.numel() * got.element_size(), given.numel() * given.element_size()
+        shares = place < source + given_size and source < place + size
+        if not shares or abs(place - source) == self._comm.rank * min(size, given_size):
+            return got
+        return room(got, got.numel())
+
     def getBackendName(self) -> str:  # pylint: disable=invalid-name
         return "gossamer"
 
@@ -280,7 +290,8 @@ class Collectives:
 
     @ordered(COLLECTIVES)
     def _reduce_scatter_base(self, output: Tensor, tensor: Tensor, opts: Any, /, **options: Any) -> GroupWork:
-        given, got = contiguous(tensor), written(output)
+        given = contiguous(tensor)
+        got = self._beside(written(output), given)
         request = self._comm.reduce_scatter(given, got, op_of(opts.reduceOp, given.dtype), **self._keywords(opts), **options)
         return self._work([request], [output], copies([(output, got)]))
 
@@ -301,7 +312,8 @@ class Collectives:
     @ordered(COLLECTIVES)
     def reduce_scatter_tensor_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any) -> GroupWork:
         check_list("reduce_scatter", outputs, len(inputs))
-        given, got = [contiguous(one) for one in inputs], [written(one) for one in outputs]
+        given = [contiguous(one) for one in inputs]
+        got = [self._beside(written(output), one) for output, one in zip(outputs, given)]
         requests = [self._comm.reduce_scatter(one, place, op_of(opts.reduceOp, one.dtype), **self._keywords(opts))
                     for one, place in zip(given, got)]
         return self._work(requests, list(outputs), copies(list(zip(outputs, got))))
@@ -324,8 +336,9 @@ class Collectives:
     @ordered(COLLECTIVES)
     def _allgather_base(self, output: Tensor, tensor: Tensor, opts: Any = None, /, **options: Any) -> GroupWork:
         check_list("all_gather", [tensor], 1, output)
-        got = written(output)
-        request = self._comm.all_gather(as_moved(contiguous(tensor)), as_moved(got), **self._keywords(opts), **options)
+        given = contiguous(tensor)
+        got = self._beside(written(output), given)
+        request = self._comm.all_gather(as_moved(given), as_moved(got), **self._keywords(opts), **options)
         return self._work([request], [output], copies([(output, got)]))
 
     @ordered(COLLECTIVES)
@@ -361,9 +374,9 @@ class Collectives:
         check_list("all_gather", outputs, len(tensors))
         for output, tensor in zip(outputs, tensors):
             check_list("all_gather", [tensor], 1, output)
-        got = [written(one) for one in outputs]
-        requests = [self._comm.all_gather(as_moved(contiguous(one)), as_moved(place), **self._keywords(opts))
-                    for one, place in zip(tensors, got)]
+        given = [contiguous(one) for one in tensors]
+        got = [self._beside(written(output), one) for output, one in zip(outputs, given)]
+        requests = [self._comm.all_gather(as_moved(one), as_moved(place), **self._keywords(opts)) for one, place in zip(given, got)]
         return self._work(requests, list(outputs), copies(list(zip(outputs, got))))
 
     @ordered(COLLECTIVES)
