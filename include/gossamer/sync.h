@@ -103,7 +103,8 @@ GOSS_API goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor
 
 /// Collective, once, after all tensors are registered: checks that the ranks agree, and gives all ranks the parameters
 /// of rank 0, which are sent only if the ranks' hashes differ; after goss_sync_import, every rank keeps its own
-/// parameters instead. Errors: GOSS_ERR_MISMATCH when specs or tensors differ between ranks.
+/// parameters instead. Errors: GOSS_ERR_MISMATCH when specs, tensors or the steps of imported states differ between
+/// ranks.
 GOSS_API goss_status goss_sync_start(goss_sync_t sync);
 
 /// Local, between steps: the learning rate (>= 0) of the steps to come. SlowMo, QSR and DeMo use it; 1 before the call.
@@ -166,8 +167,9 @@ GOSS_API goss_status goss_sync_finish(goss_sync_t sync);
 /// on other ranks they fail with GOSS_ERR_PEER_LOST once rank 0 has destroyed its synchronizer.
 GOSS_API goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count);
 
-/// Local; before goss_sync_start, after all tensors are registered, on all ranks or none, once; with auto, states of
-/// the same step: else goss_sync_start gives GOSS_ERR_MISMATCH. Errors, after which nothing has changed:
+/// Local; before goss_sync_start, after all tensors are registered, on all ranks or none, once. goss_sync_start gives
+/// GOSS_ERR_MISMATCH when the ranks' states are of different steps; in gossip, and with heloco, ef21, papa, sparta and
+/// noloco, it lets the ranks go on from the latest of these steps. Errors, after which nothing has changed:
 /// GOSS_ERR_PROTOCOL for damaged bytes, GOSS_ERR_INVALID_ARGUMENT for bytes of another spec or of other tensors.
 GOSS_API goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_t count);
 

@@ -1,7 +1,11 @@
 #include "sync/channel.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 #include <optional>
+#include <vector>
 
 #include "gossamer/compression.h"
 #include "state/reference_store.h"
@@ -158,6 +162,21 @@ Result<bool> Channel::allEqual(std::uint64_t value) {
     return status;
   }
   return least_and_inverse[0] == ~least_and_inverse[1];
+}
+
+Status Channel::sameStep(std::uint64_t step) {
+  std::vector<double> steps(static_cast<std::size_t>(size_));
+  if (Status status = gather(static_cast<double>(step), steps); !status.isOk()) {
+    return status;
+  }
+  const auto other = std::find_if(steps.begin(), steps.end(), [&](double of_rank) { return of_rank != steps.front(); });
+  if (other == steps.end()) {
+    return Status::ok();
+  }
+  return Status::error(GOSS_ERR_MISMATCH,
+                       fmt::format("the ranks imported states of different steps: rank 0's is of step {}, rank {}'s of "
+                                   "step {}; import states of one step on all ranks",
+                                   steps.front(), other - steps.begin(), *other));
 }
 
 Result<std::string> Channel::codecState() const {

@@ -93,6 +93,9 @@ class Channel {
   Status forgetLost(std::uint64_t tensor);
   /// Collective: true on every rank when all ranks gave the same value.
   Result<bool> allEqual(std::uint64_t value);
+  /// Collective: GOSS_ERR_MISMATCH on every rank, naming two of them, when the states that they imported are of
+  /// different steps.
+  Status sameStep(std::uint64_t step);
 
   /// May be called from any thread.
   Status abort(const char* reason);

@@ -1,5 +1,7 @@
 #include "sync/fragment.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -177,6 +179,27 @@ Status Fragment::settle(Channel& channel, double lr) {
   }
   has_drifted_ = false;
   return Status::ok();
+}
+
+std::uint64_t Fragment::commonHash() const {
+  if (!applier_.keepsRanksEqual()) {
+    return 0;
+  }
+  std::uint64_t hash = 0;
+  const auto add = [&hash](const std::vector<float>& vector) {
+    hash = XXH3_64bits_withSeed(vector.data(), vector.size() * sizeof(float), hash);
+  };
+  add(reference_);
+  std::for_each_n(state_.begin(), applier_.vectors(), add);
+  if (flight_ == Flight::arrived) {
+    add(flying_);
+  }
+  return hash;
+}
+
+void Fragment::savePosition(base::WireWriter& writer) const {
+  writer.integer(rounds_).integer(static_cast<std::uint8_t>(has_drifted_ ? 1 : 0));
+  writer.integer(static_cast<std::uint8_t>(flight_));
 }
 
 void Fragment::save(base::WireWriter& writer) const {

@@ -51,6 +51,10 @@ class Fragment {
   [[nodiscard]] const std::vector<std::uint64_t>& tensors() const { return tensors_; }
   [[nodiscard]] std::span<const std::span<float>> parameters() const { return parameters_; }
   [[nodiscard]] std::span<const float> reference() const { return reference_; }
+  /// Writes where in the rounds the fragment is, which ranks that go on together have in common.
+  void savePosition(base::WireWriter& writer) const;
+  /// A hash of the vectors that have the same bits on all ranks of the channel when their positions are the same.
+  [[nodiscard]] std::uint64_t commonHash() const;
   /// Writes the state; call it after arrive().
   void save(base::WireWriter& writer) const;
   /// False when the bytes do not belong to this fragment, which must then be discarded.

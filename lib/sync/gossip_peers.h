@@ -72,6 +72,8 @@ class GossipPeers {
   /// Local: the ranks to which `rank` sends in the round of the topology, or from which it receives, ascending.
   [[nodiscard]] Result<std::vector<int>> partners(std::uint64_t round, int rank) const;
   Result<bool> allEqual(std::uint64_t value) { return channel_.allEqual(value); }
+  /// As Channel::sameStep().
+  Status sameStep(std::uint64_t step) { return channel_.sameStep(step); }
   /// Local: the entry of the round's matrix.
   [[nodiscard]] Result<double> weight(std::uint64_t round, int to, int from) const;
   /// The largest of the ranks' values.

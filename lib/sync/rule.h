@@ -65,8 +65,15 @@ class Rule {
   virtual void begin(const Model&) const {}
   /// The ranks have changed: the state is the mean of the old ranks', and the parameters are equal on all.
   virtual void rejoin(const Model&) const {}
-  /// Collective, in goss_sync_start behind an import: the ranks may have saved their states in different steps.
-  virtual Status resume(GossipPeers&, const Model&) const { return Status::ok(); }
+  /// Collective, in goss_sync_start behind an import. Model::step is the step in which this rank saved its state. When
+  /// all ranks return ok, they go on from the latest of their steps. By default ranks with neighbours, with shared
+  /// vectors or with groups do so, because each has a model of its own, which exchanges bring closer; other rules keep
+  /// the same vectors on all ranks, and would keep different ones for ever.
+  virtual Status resume(GossipPeers& peers, const Model& model) const {
+    const Needs own = needs();
+    const bool each_has_its_own = !own.topology.empty() || own.shared > 0 || own.groups;
+    return each_has_its_own ? Status::ok() : peers.sameStep(model.step);
+  }
   /// Whether step `step`, counted from 1, calls beforeOptimizer() and afterOptimizer(). A step that calls neither
   /// copies nothing. Equal on all ranks.
   [[nodiscard]] virtual bool actsBefore(std::uint64_t) const { return false; }

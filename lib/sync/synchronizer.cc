@@ -237,43 +237,57 @@ Status Synchronizer::start() {
     return noted(Status::error(GOSS_ERR_MISMATCH,
                                "the ranks registered different tensors, or only some of them imported a state"));
   }
-  if (!is_imported_) {
-    Status status = fetch(parameters_);
-    if (status.isOk()) {
-      status = shareParameters();
-    }
-    if (status.isOk()) {
-      status = store(parameters_);
-    }
-    if (!status.isOk()) {
-      return noted(status);
-    }
-    layOut();
-    for (Fragment& fragment : fragments_) {
-      fragment.takeReference();
-    }
-    if (whole_) {
-      whole_->begin();
-    }
+  Status status = is_imported_ ? resume() : begin();
+  if (status.kind() == GOSS_ERR_MISMATCH) { // all ranks find it: an abort would reach some of them before they do
+    failure_ = status;
+    return status;
   }
-  if (whole_) {
-    Timetable::State at = timetable_.state();
-    Status status = is_imported_ ? fetch(parameters_) : Status::ok();
-    if (status.isOk() && is_imported_) {
-      status = whole_->resume(at.step);
-    }
-    if (status.isOk()) {
-      timetable_.restore(at);
-      status = whole_->share();
-    }
-    if (!status.isOk()) {
-      return notedAlone(status);
-    }
+  if (status.isOk() && whole_) {
+    status = whole_->share();
+  }
+  if (!status.isOk()) {
+    return whole_ ? notedAlone(status) : noted(status);
   }
   is_started_ = true;
   clock_.begin();
   setup_bytes_ = wireBytesSent();
   return Status::ok();
+}
+
+Status Synchronizer::begin() {
+  Status status = fetch(parameters_);
+  if (status.isOk()) {
+    status = shareParameters();
+  }
+  if (status.isOk()) {
+    status = store(parameters_);
+  }
+  if (!status.isOk()) {
+    return status;
+  }
+  layOut();
+  for (Fragment& fragment : fragments_) {
+    fragment.takeReference();
+  }
+  if (whole_) {
+    whole_->begin();
+  }
+  return status;
+}
+
+Status Synchronizer::resume() {
+  if (!whole_) {
+    return checkStates();
+  }
+  Timetable::State at = timetable_.state();
+  Status status = fetch(parameters_);
+  if (status.isOk()) {
+    status = whole_->resume(at.step);
+  }
+  if (status.isOk()) {
+    timetable_.restore(at);
+  }
+  return status;
 }
 
 /// Ranks that began from the same seed or checkpoint have equal parameters and need not send them.
@@ -292,6 +306,39 @@ Status Synchronizer::shareParameters() {
     }
   }
   return Status::ok();
+}
+
+/// Ranks whose imported states do not belong together would wait for each other in different collectives, or keep
+/// different references for ever.
+Status Synchronizer::checkStates() {
+  const Timetable::State at = timetable_.state();
+  if (Status status = all_->sameStep(at.step); !status.isOk()) {
+    return status;
+  }
+  base::WireWriter position;
+  position.integer(at.next);
+  std::uint64_t common = 0;
+  for (const Fragment& fragment : fragments_) {
+    fragment.savePosition(position);
+    common = hashOf(base::WireWriter().integer(common).integer(fragment.commonHash()).take());
+  }
+  if (local_steps_) {
+    local_steps_->save(position);
+  }
+  const Result<bool> agrees = parameter_channel_ != nullptr ? parameter_channel_->allEqual(common) : true;
+  if (!agrees.isOk()) {
+    return agrees.status();
+  }
+  // Ranks at another position of their islands find no difference themselves: a rank's number tells it to them.
+  position.integer(agrees.value() ? 0 : 1 + all_->rank());
+  const Result<bool> is_equal = all_->allEqual(hashOf(position.take()));
+  if (!is_equal.isOk() || is_equal.value()) {
+    return is_equal.status();
+  }
+  return Status::error(GOSS_ERR_MISMATCH,
+                       fmt::format("the ranks imported states of step {} that do not belong together: they are of "
+                                   "different runs, or some of them were saved after goss_sync_finish",
+                                   at.step));
 }
 
 Status Synchronizer::checkRunning(const char* call) const {

@@ -73,7 +73,11 @@ class Synchronizer : public SyncCalls {
   Status checkComputes(const char* call) const;
   Status checkImports(const char* call) const;
   Status planPeriod();
+  /// Collective, in start(): takes rank 0's parameters, or goes on from the states that the ranks imported.
+  Status begin();
+  Status resume();
   Status shareParameters();
+  Status checkStates();
   [[nodiscard]] std::uint64_t wireBytesSent() const;
   bool adopt(const OuterState& saved);
   [[nodiscard]] Result<std::string> feedbackOf(const OuterState& saved) const;

@@ -63,12 +63,14 @@ void WholeModel::begin() {
 
 Status WholeModel::resume(std::uint64_t& step) {
   read();
-  const Result<double> latest = peers_.largest(static_cast<double>(step));
-  if (!latest.isOk()) {
-    return latest.status();
+  if (Status status = rule_.resume(peers_, model(step, 1)); !status.isOk()) {
+    return status;
   }
-  step = static_cast<std::uint64_t>(latest.value());
-  return rule_.resume(peers_, model(0, 1));
+  const Result<double> latest = peers_.largest(static_cast<double>(step));
+  if (latest.isOk()) {
+    step = static_cast<std::uint64_t>(latest.value());
+  }
+  return latest.status();
 }
 
 Status WholeModel::share() {

@@ -38,7 +38,7 @@ class WholeModel {
   /// Takes the parameters, which are equal on all ranks, and begins the rule's state.
   void begin();
   /// Collective, behind load() or adopt(): makes what the ranks keep of each other agree. Ranks that have saved their
-  /// states in different steps go on from the latest, `step`, all in the same round.
+  /// states in different steps go on from the latest, `step`, all in the same round, or all get GOSS_ERR_MISMATCH.
   Status resume(std::uint64_t& step);
   /// Collective, behind begin(), resume() or adopt(): gives the shared vectors to the other ranks.
   Status share();

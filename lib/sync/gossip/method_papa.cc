@@ -17,6 +17,8 @@ class PopulationAveraging : public Rule {
   PopulationAveraging(std::uint64_t period, double alpha, double lr0) : period_(period), alpha_(alpha), lr0_(lr0) {}
 
   [[nodiscard]] Needs needs() const override { return {}; }
+  /// Exchanges bring the ranks' models closer, whatever the steps they are of.
+  Status resume(GossipPeers&, const Model&) const override { return Status::ok(); }
   [[nodiscard]] bool actsAfter(std::uint64_t step) const override { return step % period_ == 0; }
 
   Status afterOptimizer(GossipPeers& peers, const Model& model) const override {

@@ -21,6 +21,8 @@ class Sparta : public Rule {
     needs.same_elements = false;
     return needs;
   }
+  /// Exchanges bring the ranks' models closer, whatever the steps they are of.
+  Status resume(GossipPeers&, const Model&) const override { return Status::ok(); }
   [[nodiscard]] bool actsAfter(std::uint64_t) const override { return true; }
 
   Status afterOptimizer(GossipPeers& peers, const Model& model) const override {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -175,6 +176,81 @@ TEST(Refusals, OfStatesThatDoNotFit) {
     EXPECT_EQ(goss_sync_import(same.sync(), state.data(), state.size()), GOSS_ERR_INVALID_ARGUMENT);
     EXPECT_THAT(goss_last_error(), HasSubstr("of other tensors"));
   });
+}
+
+/// The methods whose ranks go on from the latest of the steps that their states are of.
+bool goesOnFromTheLatest(const std::string& spec) {
+  static const std::set<std::string> kMethods = {
+      "acid",       "adpsgd", "choco",   "dpsgd",  "dadam", "dcd",  "deepsqueeze", "ef21",  "gossip-pga",
+      "gossipgrad", "heloco", "moshpit", "noloco", "osgp",  "papa", "sgp",         "sparta"};
+  return kMethods.contains(spec.substr(0, spec.find(':')));
+}
+
+// Else the ranks would keep different references for ever, or wait for each other in different collectives.
+TEST(Refusals, OfStatesOfDifferentStepsUnlessExchangesBringTheRanksTogether) {
+  std::vector<std::string> specs = allSpecs();
+  specs.insert(specs.end(), {"streaming:h=2,alpha=0", "adpsgd", "acid", "sgp:wait=0", "moshpit:wait=0", "heloco:h=4"});
+  for (const std::string& spec : specs) {
+    SCOPED_TRACE(spec);
+    std::vector<std::vector<float>> ends(kRanks);
+    runRanks(kRanks, [&](goss_comm_t comm, int rank) {
+      std::string state;
+      std::vector<float> parameters;
+      {
+        SyncRun run(comm, spec);
+        run.start();
+        for (int step = 0; step < 8; ++step) {
+          run.step(step);
+          if (step == (rank == 2 ? 6 : 7)) {
+            state = exported(run.sync());
+            parameters = run.parameters();
+          }
+        }
+        EXPECT_OK(goss_barrier(comm, nullptr, nullptr)); // heloco's ranks read rank 0's memory
+      }
+      SyncRun resumed(comm, spec);
+      EXPECT_OK(goss_sync_import(resumed.sync(), state.data(), state.size()));
+      resumed.parameters() = parameters;
+      if (!goesOnFromTheLatest(spec)) {
+        EXPECT_EQ(goss_sync_start(resumed.sync()), GOSS_ERR_MISMATCH) << "rank " << rank;
+        EXPECT_THAT(goss_last_error(), HasSubstr("different steps"));
+        EXPECT_EQ(resumed.tryStep(8), GOSS_ERR_MISMATCH) << "a failure lasts";
+        return;
+      }
+      resumed.start();
+      for (int step = 8; step < 12; ++step)
+        resumed.step(step);
+      resumed.finish();
+      ends[static_cast<std::size_t>(rank)] = resumed.parameters();
+    });
+    for (const std::vector<float>& end : ends)
+      EXPECT_EQ(end, ends[0]);
+  }
+}
+
+TEST(Refusals, OfStatesOfOneStepThatDoNotBelongTogether) {
+  for (const char* spec : {"diloco:h=4", "streaming:h=8,fragments=2,tau=3", "co2:h=4", "diloco:h=4,islands=2"}) {
+    runRanks(kRanks, [&](goss_comm_t comm, int rank) {
+      SyncRun run(comm, spec);
+      SyncRun other(comm, spec, nullptr, [](int) { return 0.125; });
+      run.start();
+      other.start();
+      for (int step = 0; step < 6; ++step) {
+        run.step(step);
+        other.step(step);
+      }
+      const std::string before = exported(run.sync()), of_other = exported(other.sync());
+      run.finish();
+      const std::string behind = exported(run.sync());
+      for (const std::string& odd : {of_other, behind}) {
+        const std::string& state = rank == 1 ? odd : before;
+        SyncRun resumed(comm, spec);
+        EXPECT_OK(goss_sync_import(resumed.sync(), state.data(), state.size()));
+        EXPECT_EQ(goss_sync_start(resumed.sync()), GOSS_ERR_MISMATCH) << spec << " on rank " << rank;
+        EXPECT_THAT(goss_last_error(), HasSubstr("of step 6 that do not belong together"));
+      }
+    });
+  }
 }
 
 TEST(Refusals, OfTensorsThatCannotTakePart) {
