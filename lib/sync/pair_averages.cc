@@ -37,7 +37,7 @@ Status PairAverages::start(const Average& average) {
   options.timeout_ms = average.timeout_ms;
   const goss_shadow shadow = {count_, average.shadow_factor};
   partner_ = average.partner;
-  asked_[static_cast<std::size_t>(partner_)] = true;
+  patience_ms_ = average.timeout_ms;
   return called(goss_pair_average(window_, partner_, count_, 0, average.shadow_factor > 0 ? &shadow : nullptr, &options,
                                   &flying_));
 }
@@ -58,6 +58,7 @@ Result<bool> PairAverages::over(bool waits) {
     return missed(done.status(), partner_);
   }
   if (done.value()) {
+    asked_[static_cast<std::size_t>(partner_)] = true;
     channel_.countExchange(count_ * sizeof(float));
   }
   return done;
@@ -111,20 +112,20 @@ Status PairAverages::readAt(int rank, std::span<float> values) {
   return status.isOk() ? unlocked : status;
 }
 
-/// A rank that does not answer costs this rank one average. If the communicator has failed, the next access to this
-/// rank's own elements fails.
+/// A rank that does not answer within the patience costs this rank one average, which has not taken place. If the
+/// communicator has failed, the next access to this rank's own elements fails.
 Result<bool> PairAverages::missed(const Status& why, int rank) {
   if (why.kind() == GOSS_ERR_PEER_LOST) {
     left_[static_cast<std::size_t>(rank)] = true;
     return true;
   }
-  if (why.kind() == GOSS_ERR_TIMEOUT) {
+  if (why.kind() == GOSS_ERR_TIMEOUT && patience_ms_ > 0) {
     return true;
   }
   return why;
 }
 
-Status PairAverages::settle() {
+Status PairAverages::settle(std::int64_t timeout_ms) {
   const Result<bool> is_over = over(true);
   if (!is_over.isOk()) {
     return is_over.status();
@@ -133,7 +134,9 @@ Status PairAverages::settle() {
     if (!asked_[rank] || left_[rank]) {
       continue;
     }
-    Status status = called(goss_window_flush(window_, static_cast<std::int32_t>(rank), nullptr));
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.timeout_ms = timeout_ms;
+    Status status = called(goss_window_flush(window_, static_cast<std::int32_t>(rank), &options));
     if (!status.isOk() && status.kind() != GOSS_ERR_PEER_LOST) {
       return status;
     }

@@ -32,8 +32,8 @@ class PairAverages {
 
   struct Average {
     int partner = -1;
-    double shadow_factor = 0; ///< Above 0: the second vector moves by so many times as much as the first.
-    std::int64_t timeout_ms = 0;
+    double shadow_factor = 0;    ///< Above 0: the second vector moves by so many times as much as the first.
+    std::int64_t timeout_ms = 0; ///< The patience; 0: the communicator's timeout, which is then an error.
   };
   /// Local: the first vector of this rank and of the partner become their mean, in the background. Does nothing while
   /// another average of this rank is under way.
@@ -49,7 +49,11 @@ class PairAverages {
   /// Local: all vectors of `rank`, behind each other, as they are between two changes.
   Status readAt(int rank, std::span<float> values);
   /// Local: waits until this rank's average is over and its partners have their part of all averages of this rank.
-  Status settle();
+  /// `timeout_ms`: for how long it waits for a partner; 0: the communicator's timeout. GOSS_ERR_TIMEOUT: a partner does
+  /// not answer, but gets its part if it goes on; settle() may be called again.
+  Status settle(std::int64_t timeout_ms = 0);
+  /// Of the latest average.
+  [[nodiscard]] std::int64_t patienceMs() const { return patience_ms_; }
   /// Whether the rank has destroyed its channel, as far as this one knows.
   [[nodiscard]] bool hasLeft(int rank) const { return left_[static_cast<std::size_t>(rank)]; }
 
@@ -61,6 +65,7 @@ class PairAverages {
   std::size_t count_ = 0; ///< Elements of a vector.
   goss_window_t window_ = nullptr;
   goss_request_t flying_ = nullptr;
+  std::int64_t patience_ms_ = 0;
   int partner_ = -1;        ///< The rank with which flying_ averages.
   std::vector<bool> asked_; ///< By rank: it may lack its part of an average of this rank.
   std::vector<bool> left_;  ///< By rank: it has destroyed its channel.

@@ -96,8 +96,9 @@ Result<std::string> Synchronizer::exportState() {
     if (Status status = noted(peers_->arrive()); !status.isOk()) {
       return status;
     }
-    if (Status status = noted(whole_->fetch()); !status.isOk()) {
-      return status;
+    if (Status status = whole_->fetch(); !status.isOk()) {
+      // A rank that is stopped answers when it goes on, and nothing has changed until then.
+      return status.kind() == GOSS_ERR_TIMEOUT ? status : noted(std::move(status));
     }
   }
   const Result<std::string> kept = compressed_->codecState();

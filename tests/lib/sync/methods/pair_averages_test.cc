@@ -2,11 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -149,6 +155,115 @@ TEST(PairAverages, AcidRefusesATopologyThatDoesNotConnectTheRanks) {
     EXPECT_THAT(goss_last_error(), testing::HasSubstr("does not connect all 2 ranks"));
   });
   std::filesystem::remove(matrix);
+}
+
+/// Of three processes, of which one is stopped.
+struct Processes {
+  std::atomic<bool> has_id = false;
+  goss_unique_id id{};
+  std::atomic<int> steps[3] = {};
+  std::atomic<bool> is_stopped = false;
+  std::atomic<bool> goes_on = false;
+};
+
+constexpr int kProcesses = 3;
+
+/// Calls `train` in a process of its own, which ends with 0 if no expectation has failed there.
+pid_t inProcess(Processes& shared, const std::string& spec, int rank, const std::function<void(Paired&)>& train) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::alarm(60);
+  goss_config config;
+  goss_config_init(&config);
+  config.timeout_ms = 1000;
+  config.silence_ms = 0;
+  if (rank == 0) {
+    EXPECT_OK(goss_unique_id_create(&shared.id));
+    shared.has_id = true;
+  }
+  while (!shared.has_id)
+    ::usleep(100);
+  config.unique_id = &shared.id;
+  config.rank = rank;
+  config.ranks = kProcesses;
+  goss_comm_t comm = nullptr;
+  EXPECT_OK(goss_comm_create(&config, &comm));
+  Paired one(comm, spec);
+  EXPECT_OK(goss_sync_start(one.sync));
+  train(one);
+  ::_exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+void waitFor(const std::atomic<bool>& event) {
+  while (!event)
+    ::usleep(100);
+}
+
+goss_status exportedFrom(const Paired& one) {
+  void* bytes = nullptr;
+  std::size_t size = 0;
+  const goss_status status = goss_sync_export(one.sync, &bytes, &size);
+  goss_free(bytes);
+  return status;
+}
+
+/// Runs `train` in all processes, and stops `victim` when all have made 50 steps, until Processes::goes_on is set.
+/// Expects that rank 0's process ends well, or 2's where rank 0 is the victim.
+void besideAStoppedRank(const std::string& spec, int victim,
+                        const std::function<void(Processes&, int rank, Paired&)>& train) {
+  void* memory = ::mmap(nullptr, sizeof(Processes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto& shared = *new (memory) Processes;
+  pid_t processes[kProcesses];
+  for (int rank = 0; rank < kProcesses; ++rank)
+    processes[rank] = inProcess(shared, spec, rank, [&](Paired& one) { train(shared, rank, one); });
+  for (const std::atomic<int>& steps : shared.steps)
+    while (steps < 50)
+      ::usleep(1000);
+  ::kill(processes[victim], SIGSTOP);
+  shared.is_stopped = true;
+  waitFor(shared.goes_on);
+  ::kill(processes[victim], SIGCONT);
+  int status = -1;
+  const int other = victim == 0 ? 2 : 0;
+  EXPECT_EQ(::waitpid(processes[other], &status, 0), processes[other]);
+  EXPECT_EQ(status, 0) << spec;
+  for (int rank = 0; rank < kProcesses; ++rank) {
+    if (rank == other) continue;
+    ::kill(processes[rank], SIGKILL);
+    ::waitpid(processes[rank], &status, 0);
+  }
+  ::munmap(memory, sizeof(Processes));
+}
+
+// Its own part of all averages is what a rank saves; a partner that is stopped has to do nothing for that.
+TEST(PairAverages, ARankSavesItsStateAndGoesOnBesideAStoppedNeighbour) {
+  for (const char* spec : {"adpsgd:topology=full,patience=0.2", "acid:topology=full,patience=0.2"}) {
+    besideAStoppedRank(spec, 2, [](Processes& shared, int rank, Paired& one) {
+      for (int left = 40; left > 0; left -= rank == 0 && shared.is_stopped ? 1 : 0) {
+        one.step(1);
+        ++shared.steps[rank];
+        ::usleep(2000);
+      }
+      EXPECT_OK(exportedFrom(one));
+      one.step(1);
+      shared.goes_on = true;
+    });
+  }
+}
+
+TEST(PairAverages, AnExportThatCannotReadAStoppedCentreMayBeRepeated) {
+  besideAStoppedRank("heloco:h=4", 0, [](Processes& shared, int rank, Paired& one) {
+    for (; shared.steps[rank] < 50; ++shared.steps[rank])
+      one.step(1);
+    waitFor(shared.is_stopped);
+    while (rank != 2)
+      ::usleep(1000); // until the process is killed
+    EXPECT_EQ(exportedFrom(one), GOSS_ERR_TIMEOUT);
+    shared.goes_on = true;
+    EXPECT_OK(exportedFrom(one));
+    one.step(1);
+  });
 }
 
 } // namespace
