@@ -94,6 +94,17 @@ void ReferenceStore::take(const ReferenceKey& key, std::uint64_t first, std::spa
   if (intervals->second.empty()) keys_.erase(intervals);
 }
 
+void ReferenceStore::move(ReferenceRole role, std::uint64_t version, ReferenceStore& to) {
+  for (auto& [key, intervals] : keys_) {
+    if (key.role != role) continue;
+    for (auto next = intervals.begin(); next != intervals.end();) {
+      const auto interval = next++;
+      if (interval->second.version == version) to.keys_[key].insert(intervals.extract(interval));
+    }
+  }
+  std::erase_if(keys_, [](const auto& entry) { return entry.second.empty(); });
+}
+
 void ReferenceStore::read(const ReferenceKey& key, std::uint64_t first, std::span<float> out) const {
   std::fill(out.begin(), out.end(), 0.0f);
   const auto intervals = keys_.find(key);

@@ -61,6 +61,10 @@ class ReferenceStore {
   /// now on.
   void take(const ReferenceKey& key, std::uint64_t first, std::span<float> into);
 
+  /// Moves all intervals of the role that have this version to the same keys of `to`, which holds none of their
+  /// elements.
+  void move(ReferenceRole role, std::uint64_t version, ReferenceStore& to);
+
   /// Copies a range without changing the store; zero where there is no state. So a shard can be sent to its new owner.
   void read(const ReferenceKey& key, std::uint64_t first, std::span<float> out) const;
 

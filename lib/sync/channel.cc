@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gossamer/compression.h"
-#include "state/reference_store.h"
+#include "sync/outer_state.h"
 
 namespace goss::sync {
 
@@ -48,7 +50,21 @@ Result<std::unique_ptr<Channel>> Channel::split(goss_comm_t comm, std::int32_t c
 
 Channel::~Channel() { goss_comm_destroy(comm_); }
 
+/// Every rank adds the same, and so the mean has it, whoever encodes what in the schedule.
+void Channel::addOwed(const VectorExchange& exchange) {
+  for (const ReferenceRole role : {ReferenceRole::worker, ReferenceRole::server}) {
+    const ReferenceKey key{exchange.tensor, role, 0};
+    if (!owed_.holds(key, {0, exchange.values.size()})) {
+      continue;
+    }
+    std::vector<float> owed(exchange.values.size());
+    owed_.take(key, 0, owed);
+    std::transform(owed.begin(), owed.end(), exchange.values.begin(), exchange.values.begin(), std::plus<>());
+  }
+}
+
 Status Channel::startMean(const VectorExchange& exchange, goss_request_t* request) {
+  addOwed(exchange);
   goss_options options = GOSS_OPTIONS_INIT;
   options.codec = codec_.empty() ? nullptr : codec_.c_str();
   options.tensor = codec_.empty() ? 0 : exchange.tensor;
@@ -187,11 +203,36 @@ Result<std::string> Channel::codecState() const {
   }
   std::string state(static_cast<const char*>(bytes), size);
   goss_free(bytes);
-  return state;
+  if (owed_.intervals() == 0) {
+    return state;
+  }
+  ReferenceStore all, owed = owed_;
+  if (Status status = all.importAll(state); !status.isOk()) {
+    return status;
+  }
+  for (const ReferenceRole role : {ReferenceRole::worker, ReferenceRole::server}) {
+    owed.move(role, OuterState::kInherited, all);
+  }
+  return all.exportAll();
 }
 
+/// Another grid's losses of sums wait for the next exchange in owed_, because a schedule in which nobody encodes a sum
+/// would leave them in the store; on one rank, where nobody encodes, so do the losses of contributions.
 Status Channel::restoreCodecState(std::string_view bytes) {
-  return called(goss_codec_state_import(comm_, bytes.data(), bytes.size()));
+  ReferenceStore kept, owed;
+  if (Status status = kept.importAll(bytes); !status.isOk()) {
+    return status;
+  }
+  kept.move(ReferenceRole::server, OuterState::kInherited, owed);
+  if (size_ == 1) {
+    kept.move(ReferenceRole::worker, OuterState::kInherited, owed);
+  }
+  const std::string rest = kept.exportAll();
+  Status status = called(goss_codec_state_import(comm_, rest.data(), rest.size()));
+  if (status.isOk()) {
+    owed_ = std::move(owed);
+  }
+  return status;
 }
 
 Status Channel::lostSoFar(std::uint64_t tensor, std::span<float> lost) const {

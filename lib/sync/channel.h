@@ -12,6 +12,7 @@
 #include "gossamer/gossip.h"
 #include "gossamer/status.h"
 #include "gossamer/window.h"
+#include "state/reference_store.h"
 #include "sync/mailbox.h"
 
 namespace goss::sync {
@@ -107,12 +108,15 @@ class Channel {
  private:
   Channel(goss_comm_t comm, int rank, int size) : comm_(comm), rank_(rank), size_(size) {}
   static Result<std::unique_ptr<Channel>> adopt(goss_comm_t comm);
+  void addOwed(const VectorExchange& exchange);
 
   goss_comm_t comm_;
   int rank_;
   int size_;
   std::string codec_;
   std::string algorithm_;
+  /// Losses that the ranks of another grid have left, equal on all ranks, of vectors that were not exchanged since.
+  ReferenceStore owed_;
   std::uint64_t exchanges_ = 0;
   std::uint64_t exchanged_bytes_ = 0;
   std::uint64_t waited_ns_ = 0;

@@ -41,7 +41,7 @@ struct OuterTensor {
 /// The merged state of all ranks that saved one. Ranks that hold the same tensor mostly hold the same numbers; where a
 /// method lets them differ, their mean counts. An exchange that has arrived counts when all of them have it. The losses
 /// of error feedback are spread evenly: every rank gets the mean of the ranks' losses, and all losses of shard owners,
-/// of which it uses those of the shards that it will own. One thread.
+/// which all ranks add to their next contribution. One thread.
 class OuterState {
  public:
   /// Version of a slot of the reference store that no rank has used yet: a slot that stays unused, because another rank

@@ -33,6 +33,23 @@ TEST(ReferenceStore, IsZeroAtFirstAndKeepsWhatIsWritten) {
   EXPECT_EQ(readAll(store, kKey, 9, 6), (std::vector<float>{0, 1, 2, 3, 4, 0}));
 }
 
+TEST(ReferenceStore, MovesIntervalsOfARoleAndVersionToAnotherStore) {
+  ReferenceStore from, to;
+  open(from, kKey, {0, 2})[1] = 1;
+  open(from, kKey, {2, 2})[1] = 2;
+  EXPECT_TRUE(from.setVersion(kKey, {2, 2}, 5));
+  constexpr ReferenceKey kOther{7, ReferenceRole::server, 0};
+  open(from, kOther, {0, 1})[0] = 3;
+  EXPECT_TRUE(from.setVersion(kOther, {0, 1}, 5));
+  from.move(ReferenceRole::worker, 5, to);
+  EXPECT_EQ(readAll(from, kKey, 0, 4), (std::vector<float>{0, 1, 0, 0}));
+  EXPECT_EQ(readAll(to, kKey, 0, 4), (std::vector<float>{0, 0, 0, 2}));
+  EXPECT_EQ(to.version(kKey, {2, 2}), 5U);
+  from.move(ReferenceRole::server, 5, to);
+  EXPECT_EQ(readAll(to, kOther, 0, 1), (std::vector<float>{3}));
+  EXPECT_EQ(from.intervals(), 1U);
+}
+
 TEST(ReferenceStore, KeepsKeysApart) {
   ReferenceStore store;
   open(store, kKey, {0, 1})[0] = 1;

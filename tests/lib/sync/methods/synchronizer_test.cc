@@ -111,7 +111,7 @@ class EqualRun {
     for (int step = first; step < last; ++step) {
       EXPECT_OK(goss_sync_set_lr(sync_, learningRate(step)));
       for (std::size_t i = 0; i < kElements; ++i) {
-        gradients_[i] = static_cast<float>(gradientOf(0, step, i));
+        gradients_[i] = static_cast<float>(gradient_factor * gradientOf(0, step, i));
       }
       EXPECT_OK(goss_sync_gradients(sync_));
       for (const std::size_t tensor : tensors_) {
@@ -122,6 +122,7 @@ class EqualRun {
       EXPECT_OK(goss_sync_step(sync_));
     }
   }
+  double gradient_factor = 1;
   [[nodiscard]] goss_sync_t sync() const { return sync_; }
   std::vector<float>& parameters() { return parameters_; }
   static std::size_t firstOf(std::size_t tensor) {
@@ -262,6 +263,45 @@ TEST(Resharding, ErrorFeedbackGoesOnWithWhatTheRanksHadLostAndTellsWhenThereIsNo
     EqualRun run(comm, "diloco:h=4", all);
     EXPECT_TRUE(importAll(run, states));
   });
+}
+
+// Without gradients the ranks exchange only what was lost before. Four ranks have owners that encode sums; two have
+// none for so few elements, and one rank encodes nothing.
+TEST(Resharding, LossesOfShardOwnersArriveAlsoWhereNobodyEncodesASum) {
+  const std::vector<std::size_t> all = {0, 1, 2};
+  const auto drain = [](EqualRun& run) { // a step of 4 bits leaves a 14th of the largest loss
+    run.gradient_factor = 0;
+    run.run(0, 10);
+  };
+  std::vector<std::string> states(4);
+  std::vector<float> at_eight, drained;
+  runRanks(4, [&](goss_comm_t comm, int rank) {
+    EqualRun run(comm, "ddp:codec=int4:block=32+ef", all);
+    EXPECT_OK(goss_sync_start(run.sync()));
+    run.run(0, 8);
+    states[static_cast<std::size_t>(rank)] = exported(run.sync());
+    if (rank == 0) at_eight = run.parameters();
+    drain(run);
+    if (rank == 0) drained = run.parameters();
+  });
+  EXPECT_NE(at_eight, drained) << "nothing was lost";
+  for (const int ranks : {1, 2}) {
+    runRanks(ranks, [&](goss_comm_t comm, int) {
+      EqualRun run(comm, "ddp:codec=int4:block=32+ef", all), again(comm, "ddp:codec=int4:block=32+ef", all);
+      EXPECT_FALSE(importAll(run, states));
+      run.parameters() = again.parameters() = at_eight;
+      EXPECT_OK(goss_sync_start(run.sync()));
+      const std::string state = exported(run.sync());
+      EXPECT_OK(goss_sync_import(again.sync(), state.data(), state.size()));
+      EXPECT_OK(goss_sync_start(again.sync()));
+      EXPECT_EQ(exported(again.sync()), state);
+      drain(run);
+      drain(again);
+      EXPECT_EQ(again.parameters(), run.parameters());
+      for (std::size_t i = 0; i < kElements; ++i)
+        EXPECT_NEAR(run.parameters()[i], drained[i], 1e-5) << i << " on " << ranks;
+    });
+  }
 }
 
 TEST(Resharding, RefusesOtherMethodsAndTensors) {
