@@ -18,6 +18,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Every rank adds the same, and so the mean has it, whoever encodes what in the schedule.
+void addOwed(ReferenceStore& losses, const VectorExchange& exchange) {
+  for (const ReferenceRole role : {ReferenceRole::worker, ReferenceRole::server}) {
+    const ReferenceKey key{exchange.tensor, role, 0};
+    if (!losses.holds(key, {0, exchange.values.size()})) {
+      continue;
+    }
+    std::vector<float> owed(exchange.values.size());
+    losses.take(key, 0, owed);
+    std::transform(owed.begin(), owed.end(), exchange.values.begin(), exchange.values.begin(), std::plus<>());
+  }
+}
+
 } // namespace
 
 Result<std::unique_ptr<Channel>> Channel::adopt(goss_comm_t comm) {
@@ -50,21 +63,8 @@ Result<std::unique_ptr<Channel>> Channel::split(goss_comm_t comm, std::int32_t c
 
 Channel::~Channel() { goss_comm_destroy(comm_); }
 
-/// Every rank adds the same, and so the mean has it, whoever encodes what in the schedule.
-void Channel::addOwed(const VectorExchange& exchange) {
-  for (const ReferenceRole role : {ReferenceRole::worker, ReferenceRole::server}) {
-    const ReferenceKey key{exchange.tensor, role, 0};
-    if (!owed_.holds(key, {0, exchange.values.size()})) {
-      continue;
-    }
-    std::vector<float> owed(exchange.values.size());
-    owed_.take(key, 0, owed);
-    std::transform(owed.begin(), owed.end(), exchange.values.begin(), exchange.values.begin(), std::plus<>());
-  }
-}
-
 Status Channel::startMean(const VectorExchange& exchange, goss_request_t* request) {
-  addOwed(exchange);
+  addOwed(owed_, exchange);
   goss_options options = GOSS_OPTIONS_INIT;
   options.codec = codec_.empty() ? nullptr : codec_.c_str();
   options.tensor = codec_.empty() ? 0 : exchange.tensor;

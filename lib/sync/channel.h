@@ -108,7 +108,6 @@ class Channel {
  private:
   Channel(goss_comm_t comm, int rank, int size) : comm_(comm), rank_(rank), size_(size) {}
   static Result<std::unique_ptr<Channel>> adopt(goss_comm_t comm);
-  void addOwed(const VectorExchange& exchange);
 
   goss_comm_t comm_;
   int rank_;

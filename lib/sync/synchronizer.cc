@@ -16,6 +16,32 @@ namespace {
 
 std::uint64_t hashOf(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
+std::uint64_t layoutHash(std::string_view spec, bool is_imported, std::span<const Tensor> tensors) {
+  std::string text = fmt::format("{} {}", spec, is_imported);
+  for (const Tensor& tensor : tensors) {
+    text += fmt::format("\n{} {} {}", tensor.name, tensor.parameter.size(), tensor.layer);
+  }
+  return hashOf(text);
+}
+
+/// Ranks that began from the same seed or checkpoint have equal parameters and need not send them.
+Status shareParameters(Channel& all, std::span<const Tensor> tensors) {
+  std::uint64_t hash = 0;
+  for (const Tensor& tensor : tensors) {
+    hash = XXH3_64bits_withSeed(tensor.parameter.data(), tensor.parameter.size_bytes(), hash);
+  }
+  Result<bool> is_equal = all.allEqual(hash);
+  if (!is_equal.isOk() || is_equal.value()) {
+    return is_equal.status();
+  }
+  for (const Tensor& tensor : tensors) {
+    if (Status status = all.broadcast(tensor.parameter); !status.isOk()) {
+      return status;
+    }
+  }
+  return Status::ok();
+}
+
 using base::invalid;
 
 } // namespace
@@ -214,14 +240,6 @@ void Synchronizer::layOut() {
   }
 }
 
-std::uint64_t Synchronizer::layoutHash() const {
-  std::string text = fmt::format("{} {}", spec_, is_imported_);
-  for (const Tensor& tensor : tensors_) {
-    text += fmt::format("\n{} {} {}", tensor.name, tensor.parameter.size(), tensor.layer);
-  }
-  return hashOf(text);
-}
-
 Status Synchronizer::start() {
   if (!failure_.isOk()) {
     return failure_;
@@ -229,7 +247,7 @@ Status Synchronizer::start() {
   if (is_started_) {
     return invalid("goss_sync_start was called before");
   }
-  Result<bool> is_equal = all_->allEqual(layoutHash());
+  Result<bool> is_equal = all_->allEqual(layoutHash(spec_, is_imported_, tensors_));
   if (!is_equal.isOk()) {
     return noted(is_equal.status());
   }
@@ -257,7 +275,7 @@ Status Synchronizer::start() {
 Status Synchronizer::begin() {
   Status status = fetch(parameters_);
   if (status.isOk()) {
-    status = shareParameters();
+    status = shareParameters(*all_, tensors_);
   }
   if (status.isOk()) {
     status = store(parameters_);
@@ -273,72 +291,6 @@ Status Synchronizer::begin() {
     whole_->begin();
   }
   return status;
-}
-
-Status Synchronizer::resume() {
-  if (!whole_) {
-    return checkStates();
-  }
-  Timetable::State at = timetable_.state();
-  Status status = fetch(parameters_);
-  if (status.isOk()) {
-    status = whole_->resume(at.step);
-  }
-  if (status.isOk()) {
-    timetable_.restore(at);
-  }
-  return status;
-}
-
-/// Ranks that began from the same seed or checkpoint have equal parameters and need not send them.
-Status Synchronizer::shareParameters() {
-  std::uint64_t hash = 0;
-  for (const Tensor& tensor : tensors_) {
-    hash = XXH3_64bits_withSeed(tensor.parameter.data(), tensor.parameter.size_bytes(), hash);
-  }
-  Result<bool> is_equal = all_->allEqual(hash);
-  if (!is_equal.isOk() || is_equal.value()) {
-    return is_equal.status();
-  }
-  for (const Tensor& tensor : tensors_) {
-    if (Status status = all_->broadcast(tensor.parameter); !status.isOk()) {
-      return status;
-    }
-  }
-  return Status::ok();
-}
-
-/// Ranks whose imported states do not belong together would wait for each other in different collectives, or keep
-/// different references for ever.
-Status Synchronizer::checkStates() {
-  const Timetable::State at = timetable_.state();
-  if (Status status = all_->sameStep(at.step); !status.isOk()) {
-    return status;
-  }
-  base::WireWriter position;
-  position.integer(at.next);
-  std::uint64_t common = 0;
-  for (const Fragment& fragment : fragments_) {
-    fragment.savePosition(position);
-    common = hashOf(base::WireWriter().integer(common).integer(fragment.commonHash()).take());
-  }
-  if (local_steps_) {
-    local_steps_->save(position);
-  }
-  const Result<bool> agrees = parameter_channel_ != nullptr ? parameter_channel_->allEqual(common) : true;
-  if (!agrees.isOk()) {
-    return agrees.status();
-  }
-  // Ranks at another position of their islands find no difference themselves: a rank's number tells it to them.
-  position.integer(agrees.value() ? 0 : 1 + all_->rank());
-  const Result<bool> is_equal = all_->allEqual(hashOf(position.take()));
-  if (!is_equal.isOk() || is_equal.value()) {
-    return is_equal.status();
-  }
-  return Status::error(GOSS_ERR_MISMATCH,
-                       fmt::format("the ranks imported states of step {} that do not belong together: they are of "
-                                   "different runs, or some of them were saved after goss_sync_finish",
-                                   at.step));
 }
 
 Status Synchronizer::checkRunning(const char* call) const {

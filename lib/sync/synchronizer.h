@@ -76,12 +76,9 @@ class Synchronizer : public SyncCalls {
   /// Collective, in start(): takes rank 0's parameters, or goes on from the states that the ranks imported.
   Status begin();
   Status resume();
-  Status shareParameters();
-  Status checkStates();
   [[nodiscard]] std::uint64_t wireBytesSent() const;
   bool adopt(const OuterState& saved);
   [[nodiscard]] Result<std::string> feedbackOf(const OuterState& saved) const;
-  [[nodiscard]] std::uint64_t layoutHash() const;
   [[nodiscard]] bool exchangesGradients() const { return gradient_channel_ != nullptr; }
 
   Composition composition_;

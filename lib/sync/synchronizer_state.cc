@@ -293,4 +293,48 @@ Result<std::string> Synchronizer::feedbackOf(const OuterState& saved) const {
   return store.exportAll();
 }
 
+/// Ranks whose imported states do not belong together would wait for each other in different collectives, or keep
+/// different references for ever.
+Status Synchronizer::resume() {
+  if (whole_) {
+    Timetable::State at = timetable_.state();
+    Status status = fetch(parameters_);
+    if (status.isOk()) {
+      status = whole_->resume(at.step);
+    }
+    if (status.isOk()) {
+      timetable_.restore(at);
+    }
+    return status;
+  }
+  const Timetable::State at = timetable_.state();
+  if (Status status = all_->sameStep(at.step); !status.isOk()) {
+    return status;
+  }
+  base::WireWriter position;
+  position.integer(at.next);
+  std::uint64_t common = 0;
+  for (const Fragment& fragment : fragments_) {
+    fragment.savePosition(position);
+    common = hashOf(base::WireWriter().integer(common).integer(fragment.commonHash()).take());
+  }
+  if (local_steps_) {
+    local_steps_->save(position);
+  }
+  const Result<bool> agrees = parameter_channel_ != nullptr ? parameter_channel_->allEqual(common) : true;
+  if (!agrees.isOk()) {
+    return agrees.status();
+  }
+  // Ranks at another position of their islands find no difference themselves: a rank's number tells it to them.
+  position.integer(agrees.value() ? 0 : 1 + all_->rank());
+  const Result<bool> is_equal = all_->allEqual(hashOf(position.take()));
+  if (!is_equal.isOk() || is_equal.value()) {
+    return is_equal.status();
+  }
+  return Status::error(GOSS_ERR_MISMATCH,
+                       fmt::format("the ranks imported states of step {} that do not belong together: they are of "
+                                   "different runs, or some of them were saved after goss_sync_finish",
+                                   at.step));
+}
+
 } // namespace goss::sync
