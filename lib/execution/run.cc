@@ -333,7 +333,6 @@ void Run::resolve() {
 void Run::begin(std::uint32_t fragment, std::uint64_t sequence, Stage* stage) {
   fragment_ = fragment;
   sequence_ = sequence;
-  active_ = true;
   passage_.beginWithoutStage();
   const bool moved = resolved_binding_ != context_.binding || resolved_fragment_ != fragment;
   if (moved) layout_.emplace(*context_.schedule, context_.call->shape, fragment_, context_.fragments);
@@ -366,6 +365,7 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence, Stage* stage) {
     missing_[i] = step.dependencies.count;
     if (missing_[i] == 0) makeReady(i);
   }
+  active_ = true; // Last, because where memory is short a run has not begun.
 }
 
 /// Starts the copies of the fragment's data into its stage. Returns whether slots have other addresses than before.

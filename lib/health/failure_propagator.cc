@@ -1,5 +1,6 @@
 #include "health/failure_propagator.h"
 
+#include <new>
 #include <utility>
 
 #include "call/tag.h"
@@ -26,6 +27,14 @@ void FailurePropagator::tellOthers() {
   flush_control_(gone ? failure.peer() : -1);
 }
 
+/// Lets `operation` complete by what other ranks had done for it before they failed or were lost.
+void FailurePropagator::lookOnceMore(Operation& operation) {
+  try {
+    operation.lookOnceMoreOnLoop();
+  } catch (const std::bad_alloc&) { // It ends with the others.
+  }
+}
+
 void FailurePropagator::fail(const Status& found, Origin origin) {
   const Status status = peers_.group.named(found);
   // A rank that failed and left at once has told why, and its message may have come together with its departure.
@@ -41,7 +50,8 @@ void FailurePropagator::fail(const Status& found, Origin origin) {
   }
   operations_.forEachActiveOnLoop([&](Operation& operation) GOSS_ON_LOOP {
     if (operation.outlivesFailure() && origin != Origin::destroyed) return;
-    if (origin != Origin::destroyed) operation.lookOnceMoreOnLoop();
+    if (origin == Origin::elsewhere || (origin == Origin::here && status.kind() == GOSS_ERR_PEER_LOST))
+      lookOnceMore(operation);
     if (operation.state() != Operation::State::active) return;
     if (origin == Origin::elsewhere && operation.hasResultsOnLoop() && !operation.isPart()) return;
     operation.withdrawOnLoop();

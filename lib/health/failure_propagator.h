@@ -48,6 +48,7 @@ class FailurePropagator {
 
  private:
   void tellOthers() GOSS_ON_LOOP;
+  static void lookOnceMore(Operation& operation) GOSS_ON_LOOP;
 
   const Peers peers_;
   OperationTable& operations_;
