@@ -216,17 +216,15 @@ Result<std::string> Channel::codecState() const {
   return all.exportAll();
 }
 
-/// Another grid's losses of sums wait for the next exchange in owed_, because a schedule in which nobody encodes a sum
-/// would leave them in the store; on one rank, where nobody encodes, so do the losses of contributions.
+/// Another grid's losses wait for the next exchange in owed_. In the store a schedule in which nobody encodes a sum
+/// would leave those of sums, and a rank those of contributions that it does not encode, such as its own shard's.
 Status Channel::restoreCodecState(std::string_view bytes) {
   ReferenceStore kept, owed;
   if (Status status = kept.importAll(bytes); !status.isOk()) {
     return status;
   }
   kept.move(ReferenceRole::server, OuterState::kInherited, owed);
-  if (size_ == 1) {
-    kept.move(ReferenceRole::worker, OuterState::kInherited, owed);
-  }
+  kept.move(ReferenceRole::worker, OuterState::kInherited, owed);
   const std::string rest = kept.exportAll();
   Status status = called(goss_codec_state_import(comm_, rest.data(), rest.size()));
   if (status.isOk()) {
