@@ -20,6 +20,7 @@ from ._world import init
 __all__ = ["SyncCounters", "Synchronizer"]
 
 _SAMPLES = 64  # elements of a gradient that are compared themselves
+_MINUS_ZERO = -(2**31)  # the bits of -0.0
 
 
 class SyncCounters(NamedTuple):
@@ -45,7 +46,6 @@ class _Tensor:
         self.is_on_device = self.is_torch and parameter.device.type == "cuda"  # whose work torch's streams order
         self._read: Optional[Tuple[int, int]] = None  # place and version of the gradient of autograd that was read
         self._bits: Any = None  # and its fingerprint
-        self._is_missing = False  # this rank's last backward pass gave no gradient
 
     def lend_gradient(self) -> None:
         """Makes the memory in which the library finds the gradient: autograd puts it into other tensors from step to step."""
@@ -58,7 +58,6 @@ class _Tensor:
         if not self.is_torch:
             return
         found = self.parameter.grad
-        self._is_missing = found is None
         if found is None:
             self.gradient.fill_(-0.0)
             return
@@ -102,14 +101,20 @@ class _Tensor:
                 return next(one for one, before, now in pairs if not torch.equal(before, now))
         return None
 
-    def show_gradient(self) -> None:
-        """Gives the optimizer the exchanged gradient, or none where no rank has one: zeros would let it decay the weights."""
-        if self.is_torch:
-            self.parameter.grad = None if self._is_missing and self._is_unused() else self.gradient
-
-    def _is_unused(self) -> bool:
-        torch = sys.modules["torch"]
-        return bool((self.gradient.view(torch.int32) == -2**31).all())  # -0.0
+    @staticmethod
+    def show_gradients(tensors: "Sequence[_Tensor]") -> None:
+        """Gives the optimizer the exchanged gradients, or none where no rank has one: zeros would let it decay the weights. The ranks
+        decide by the exchanged bits alone, which are equal on all. The host waits for a device once, and for each tensor without."""
+        ours = [one for one in tensors if one.is_torch]
+        for one in ours:
+            one.parameter.grad = one.gradient
+        for device in {one.parameter.device for one in ours}:
+            torch = sys.modules["torch"]
+            there = [one for one in ours if one.parameter.device == device and one.gradient.numel() > 0]
+            firsts = torch.cat([one.gradient.reshape(-1)[:1] for one in there]).view(torch.int32).tolist() if there else []
+            for one, first in zip(there, firsts):
+                if first == _MINUS_ZERO and bool((one.gradient.view(torch.int32) == _MINUS_ZERO).all()):
+                    one.parameter.grad = None
 
     def when_ready(self, call: Callable[[], None]) -> Any:
         """Makes autograd call `call` when this tensor's gradient is accumulated. The result keeps the hook."""
@@ -259,8 +264,7 @@ class Synchronizer:
         self._told.clear()
         self._has_gradients = True
         if self.exchanges_gradients:
-            for tensor in self._tensors:
-                tensor.show_gradient()
+            _Tensor.show_gradients(self._tensors)
 
     def step(self) -> None:
         """Collective, after the update: parameters may change. Blocks only in steps in which an exchange must be applied."""

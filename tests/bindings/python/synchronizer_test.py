@@ -300,6 +300,16 @@ def unused_parameters(comm):
             assert third.grad is None and second.grad is not None
         assert torch.allclose(second, torch.tensor(0.95**3)) and (third == 1).all() and (first < 0.9).all()
         sync.close()
+    # Gradients that a codec rounds to -0.0 beside a rank without one: all ranks give the optimizer the same.
+    used, gate = torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.AdamW([used, gate], lr=0.1, weight_decay=0.5)
+    sync = gossamer.Synchronizer([("used", used), ("gate", gate)], "ddp:codec=fp16", optimizer=optimizer, comm=comm)
+    (used.sum() + (gate * -1e-9).sum() if comm.rank != 0 else used.sum()).backward()
+    optimizer.step()
+    everyone = torch.empty(comm.size)
+    comm.all_gather(gate.detach(), everyone)
+    assert (everyone == everyone[0]).all(), everyone
+    sync.close()
 
 
 def two_threads(comm):
