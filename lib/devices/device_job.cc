@@ -45,7 +45,11 @@ Result<bool> DeviceJob::isDone() const {
 void DeviceJob::withdraw() {
   if (!task_->isBusy() || thread_.cancel(*task_)) return;
   const auto end = Clock::now() + kLongestWork;
-  while (task_->isBusy() && thread_.status().isOk() && Clock::now() < end)
+  // The device's failure ends what was enqueued, but not what the thread is doing, which uses the job's memory.
+  const auto may_end = [this] {
+    return task_->state.load(std::memory_order_acquire) == DeviceTask::State::entering || thread_.status().isOk();
+  };
+  while (task_->isBusy() && may_end() && Clock::now() < end)
     std::this_thread::yield();
 }
 

@@ -158,8 +158,9 @@ void DeviceWatch::beginNext(std::unique_lock<std::mutex>& lock) {
   waiting_.pop_front();
   task->state.store(DeviceTask::State::entering, std::memory_order_relaxed);
   is_entering_ = true;
+  Status status = task->queue != nullptr ? failure_ : Status::ok(); // A device that has failed is given nothing more.
   lock.unlock();
-  Status status = begin(*task);
+  if (status.isOk()) status = begin(*task);
   task->work = nullptr;
   if (under_way_.size() >= kMaxUnderWay) std::erase_if(under_way_, [](const auto& one) { return !one->isBusy(); });
   under_way_.push_back(task);

@@ -159,7 +159,11 @@ void DeviceFeedback::close(std::uint64_t tensor) {
 }
 
 Result<bool> DeviceFeedback::advanceReturn(Held& held) {
-  if (held.returning != nullptr) return held.returning->copy.isDone();
+  if (held.returning != nullptr) {
+    Result<bool> done = held.returning->copy.isDone();
+    if (!done.isOk()) held.returning.reset(); // The next call tries again.
+    return done;
+  }
   DeviceStation& station = *held.station;
   held.returning = std::make_unique<Return>(station);
   held.returning->copy.start(*station.in, [&held, &station, &pinned = held.returning->pinned]() -> Status {

@@ -186,6 +186,7 @@ Status Execution::prepare(bool in_group) {
     auto reserve = std::make_shared<BlockReserve>();
     {
       auto lock = environment_.engine.enter();
+      if (encodes_on_host_ && state() != State::active) bindRuns(true); // As the start does.
       memory_.want(*station.value(), {*this, *plan_, call_, device_steps_}, residuals_, call.device.grouped, *reserve);
     }
     if (!reserve->takeIdle()) (void)reserve->allocate(); // openStages() says why.
