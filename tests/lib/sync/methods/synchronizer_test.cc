@@ -286,7 +286,9 @@ TEST(Resharding, LossesArriveWhoeverEncodesOnTheNewRanks) {
     if (rank == 0) drained = run.parameters();
   });
   EXPECT_NE(at_eight, drained) << "nothing was lost";
-  for (const auto& [ranks, algorithm] : {std::pair(1, ""), {2, ""}, {2, "direct"}, {3, "direct"}, {8, "direct"}}) {
+  for (const auto& grid : {std::pair(1, ""), {2, ""}, {2, "direct"}, {3, "direct"}, {8, "direct"}}) {
+    const int ranks = grid.first;
+    const std::string algorithm = grid.second;
     test::ScopedEnvironment environment;
     environment.set("GOSS_ALGORITHM", algorithm);
     runRanks(ranks, [&](goss_comm_t comm, int) {
