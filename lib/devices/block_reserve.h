@@ -39,7 +39,7 @@ class BlockReserve {
   };
 
   std::vector<Block> blocks_;
-  Status failure_; ///< Of allocate().
+  Status failure_; ///< The error of allocate().
   std::atomic<bool> allocating_{false};
 };
 

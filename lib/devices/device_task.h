@@ -18,7 +18,7 @@ struct DeviceTask {
   std::function<Status()> work;
   DeviceQueue* queue = nullptr; ///< On which `work` enqueues; null: `work` has done all when it returns.
   std::atomic<State> state{State::idle};
-  Status failure; ///< Of State::failed.
+  Status failure; ///< The error of a task in State::failed.
   /// Becomes `raised` when the device has done what was enqueued.
   Flag flag = &word;
   std::atomic<std::uint32_t> raised{0};

@@ -21,12 +21,12 @@ constexpr std::chrono::microseconds kShortPause(20);
 /// A flag has a cache line of its own.
 constexpr std::size_t kFlagBytes = 64;
 constexpr std::size_t kFlags = 64;
-/// How many tasks the thread keeps before it forgets those that are done.
+/// The thread forgets tasks that are done when it keeps so many.
 constexpr std::size_t kMaxUnderWay = 64;
 
 } // namespace
 
-/// How the thread asks whether the device works.
+/// Asks the driver whether the device works.
 class DeviceWatch::Asking {
  public:
   explicit Asking(Device& device) : device_(device) {}

@@ -36,7 +36,7 @@ class DeviceWatch {
   /// The thread ends as soon as the driver answers it; the watch may leak then.
   void leave() { thread_.request_stop(); }
 
-  /// For DeviceJob: an idle task, and the way back.
+  /// Returns an idle task for a DeviceJob, which gives it back.
   std::shared_ptr<DeviceTask> takeTask();
   void giveBack(std::shared_ptr<DeviceTask> task);
   /// The thread calls `work`, which may wait for the driver; without a thread the caller does.

@@ -68,6 +68,7 @@ Status StreamGate::enqueuePhase(const Work& work, std::uint32_t fragment, std::u
 }
 
 Status StreamGate::enqueueArrivals(const Work& work) {
+  watch_->awaitEnqueued();
   for (std::uint32_t fragment = 0; fragment < std::min(fragments_, slots()); ++fragment) {
     if (Status status = enqueuePhase(work, fragment, 0); !status.isOk()) return status;
   }

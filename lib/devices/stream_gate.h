@@ -37,7 +37,8 @@ class StreamGate {
   /// Wants memory for the slots, and with want() for a whole gate.
   static void wantSlots(DeviceStation& station, const Shape& shape, BlockReserve& reserve);
   static void want(DeviceStation& station, const Shape& shape, BlockReserve& reserve);
-  /// For a call on `stream`, which is the caller's; Devices::prepare() has accepted it. `reserve` has the memory.
+  /// Makes the gate of a call on the caller's `stream`, which Devices::prepare() has accepted. `reserve` has the
+  /// memory.
   static Result<std::shared_ptr<StreamGate>> make(DeviceStation& station, void* stream, const Shape& shape,
                                                   BlockReserve& reserve);
 
@@ -50,17 +51,15 @@ class StreamGate {
   /// Lets the stream continue without waiting for the call, which writes no output. Called before anything is enqueued.
   void letPass() { waits_ = false; }
 
-  /// Returns when the device has all jobs that were started so far (DeviceJob). Called before anything is enqueued; may
-  /// wait for the driver.
-  void awaitJobs() { watch_->awaitEnqueued(); }
-
   /// Keeps `used`, which the stream uses too, until the stream has passed the call.
   void keep(std::shared_ptr<const void> used) { used_ = std::move(used); }
 
   /// Enqueues a phase of a fragment; called in the order of the stream.
   using Work = std::function<Status(DeviceQueue& queue, std::uint32_t fragment, std::uint32_t phase)>;
-  /// Enqueues the first part: the arrival of the fragments that fit the slots. The caller's thread calls this without
-  /// the engine's lock: if streams are synchronous, enqueueGates() returns only when the gates have been opened.
+  /// Enqueues the first part: the arrival of the fragments that fit the slots. Before that it waits, perhaps for the
+  /// driver, until the device has all jobs that were started so far (DeviceJob): a gate may need them, and streams may
+  /// be one queue. The caller's thread calls this without the engine's lock: if streams are synchronous,
+  /// enqueueGates() returns only when the gates have been opened.
   Status enqueueArrivals(const Work& work);
   /// Enqueues the second part. To be called, in a group of calls, after the first parts of all of them.
   Status enqueueGates(const Work& work);

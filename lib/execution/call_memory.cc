@@ -6,7 +6,7 @@
 
 namespace goss {
 
-/// How much the largest fragment takes.
+/// Returns the memory that the largest fragment takes.
 StreamGate::Shape CallMemory::shapeOf(const KeepingCall& call, const DeviceCodecSteps& device_steps) {
   StreamGate::Shape shape;
   shape.fragments = call.plan.fragments;

@@ -17,9 +17,9 @@ namespace goss {
 /// in its caller's thread; another one by the device's thread, for which its start waits. Under the engine's lock.
 class CallMemory {
  public:
-  /// For a call that runs a schedule, of which `lanes` fragments are in flight.
+  /// Lays out a call that runs a schedule, of which `lanes` fragments are in flight.
   void layFragments(const KeepingCall& call, std::uint32_t lanes);
-  /// For a call that runs none.
+  /// Lays out a call that runs no schedule.
   void layWhole(std::size_t bytes);
   [[nodiscard]] const StreamGate::Shape& shape() const { return shape_; }
 

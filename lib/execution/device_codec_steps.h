@@ -29,8 +29,7 @@ struct DeviceFragment {
   std::byte* pinned = nullptr; ///< Pinned host memory of the slots.
   std::byte* memory = nullptr; ///< Device memory: DeviceCodecSteps::memoryBytes().
   KeptOnDevice kept = {};
-  /// By payload slot: its length, if the steps that it comes from are done when steps are enqueued. Empty: they are
-  /// not.
+  /// The lengths of payloads, by slot, where the steps that make them are done when steps are enqueued; else empty.
   std::span<const std::size_t> payload_bytes = {};
 };
 

@@ -113,7 +113,7 @@ class Execution final : public Operation, public StreamOrdered {
   std::vector<std::byte> staged_;
   CodecWork codec_;                        ///< Codecs of a compressed call.
   DeviceCodecSteps device_steps_;          ///< Codec steps that run on the device.
-  CallMemory memory_;                      ///< Of device buffers.
+  CallMemory memory_;                      ///< Memory that stages device buffers.
   CallResiduals residuals_;                ///< Error feedback of steps that encode on the device.
   bool encodes_on_host_ = false;           ///< Codec steps stay on the host only because of their residuals.
   std::unique_ptr<SharedCall> shared_;     ///< Runs calls on a GPU that all ranks share; null: none yet.

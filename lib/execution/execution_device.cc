@@ -1,4 +1,4 @@
-// How an Execution works on device buffers.
+// The functions of Execution for device buffers.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -204,8 +204,6 @@ void Execution::joinGroupOnLoop() {
 
 void Execution::enqueueArrivals() {
   if (!isEnqueuing()) return;
-  // What a gate of this call waits for may need jobs from before, and streams may be one queue.
-  gate_->awaitJobs();
   if (Status status = gate_->enqueueArrivals(streamWork()); !status.isOk()) endEnqueuing(status);
 }
 

@@ -28,10 +28,10 @@ struct FeedbackKey {
   std::uint64_t draw = 0; ///< Number of the tensor's operations so far.
 };
 
-/// Where an encoding keeps what it loses. Roles in the store: residuals are worker or server; DGC's accumulators
-/// velocity (its residual) and momentum.
+/// The key under which the store keeps what an encoding loses. Residuals have the role worker or server; DGC's
+/// accumulators velocity (its residual) and momentum.
 ReferenceKey residualKeyOf(const ErrorFeedback& feedback, const FeedbackKey& encoding);
-/// Where an encoding with a momentum keeps it.
+/// The key under which the store keeps the momentum of an encoding that has one.
 ReferenceKey momentumKeyOf(const FeedbackKey& encoding);
 
 /// Whether LoCo's error of the tensor's operation number `draw` is forgotten before the encoding.

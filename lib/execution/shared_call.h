@@ -94,7 +94,7 @@ class SharedCall {
   std::vector<std::unique_ptr<SharedRun>> runs_;
   std::vector<std::uint32_t> fragment_of_run_;
   std::uint32_t fragments_left_ = 0;
-  std::optional<DeviceJob> job_; ///< Of work_, on station_. Behind what it uses.
+  std::optional<DeviceJob> job_; ///< Does work_ on station_. Declared behind what it uses.
 };
 
 /// Whether the ranks' agreement on a shared device, or what follows it, has not ended.

@@ -190,7 +190,6 @@ void DeviceMessage::endEnqueuing(const Status& status) {
 
 void DeviceMessage::enqueueArrivals() {
   if (!isEnqueuing()) return;
-  gate_->awaitJobs();
   if (Status status = gate_->enqueueArrivals(work()); !status.isOk()) endEnqueuing(status);
 }
 

@@ -42,7 +42,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   [[nodiscard]] bool waitsForDevice() const override { return progress_ != Progress::moving; }
   [[nodiscard]] StreamOrdered* streamOrdered() override { return device_.stream != nullptr ? this : nullptr; }
 
-  /// Also without a stream: gets the memory of the next start. Without the engine's lock.
+  /// Gets the memory of the next start, also of a message without a stream. Called without the engine's lock.
   void reserve();
   [[nodiscard]] Status prepare(bool /*in_group*/) override {
     reserve();
@@ -77,7 +77,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   BlockReserve reserve_;
   BlockPool::Lease memory_; ///< Without a stream.
   CopyJob job_;
-  std::optional<DeviceJob> copied_;  ///< Of job_, without a stream.
+  std::optional<DeviceJob> copied_;  ///< Does job_ where the message has no stream.
   std::shared_ptr<StreamGate> gate_; ///< With a stream, while active.
 };
 

@@ -52,7 +52,7 @@ class PairAverages {
   /// `timeout_ms`: for how long it waits for a partner; 0: the communicator's timeout. GOSS_ERR_TIMEOUT: a partner does
   /// not answer, but gets its part if it goes on; settle() may be called again.
   Status settle(std::int64_t timeout_ms = 0);
-  /// Of the latest average.
+  /// The latest average waits so long for its partner; 0: the communicator's timeout.
   [[nodiscard]] std::int64_t patienceMs() const { return patience_ms_; }
   /// Whether the rank has destroyed its channel, as far as this one knows.
   [[nodiscard]] bool hasLeft(int rank) const { return left_[static_cast<std::size_t>(rank)]; }

@@ -109,32 +109,29 @@ TEST_P(Faults, StoppedRankIsNamedAtTheDeadline) {
   }
 }
 
-// Rank 1 finds two aborts and the departure of rank 0 all at once.
-TEST_P(Faults, ARankThatAbortsAndLeavesHasToldWhy) {
+/// Rank 1 stops itself, and finds all at once what rank 0 does before it ends. Expects that rank 1 then says `said`.
+void expectOfTheContinuedRank(const std::string& transport, const std::string& manner,
+                              const ::testing::Matcher<std::string>& said) {
   for (int attempt = 0; attempt < 4; ++attempt) {
-    RunningWorld world(GetParam(), 1, 20000, 2, "abort-and-leave");
+    RunningWorld world(transport, 1, 20000, 2, manner);
     world.awaitReady();
     std::this_thread::sleep_for(200ms); // By now rank 1 has stopped.
     world.rank(0).signal(SIGUSR1);
     EXPECT_EQ(world.rank(0).wait(10s), 0);
     world.rank(1).signal(SIGCONT);
-    EXPECT_THAT(world.rank(1).readLine(20s).value_or("nothing"), HasSubstr("as was asked"));
+    EXPECT_THAT(world.rank(1).readLine(20s).value_or("nothing"), said);
     EXPECT_EQ(world.rank(1).wait(10s), 0);
   }
 }
 
+// Rank 1 finds two aborts and the departure of rank 0.
+TEST_P(Faults, ARankThatAbortsAndLeavesHasToldWhy) {
+  expectOfTheContinuedRank(GetParam(), "abort-and-leave", HasSubstr("as was asked"));
+}
+
 // Rank 1, which is stopped in the barrier, finds that rank 0 has entered it and that its process has ended.
 TEST_P(Faults, ABarrierThatAllHaveEnteredPassesThoughARankHasEnded) {
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    RunningWorld world(GetParam(), 1, 20000, 2, "last-barrier");
-    world.awaitReady();
-    std::this_thread::sleep_for(200ms); // By now rank 1 has stopped.
-    world.rank(0).signal(SIGUSR1);
-    EXPECT_EQ(world.rank(0).wait(10s), 0);
-    world.rank(1).signal(SIGCONT);
-    EXPECT_EQ(world.rank(1).readLine(20s).value_or("nothing"), "passed");
-    EXPECT_EQ(world.rank(1).wait(10s), 0);
-  }
+  expectOfTheContinuedRank(GetParam(), "last-barrier", std::string("passed"));
 }
 
 TEST_P(Faults, ARankThatMakesNoCallsLearnsOfADeath) {

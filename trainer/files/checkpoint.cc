@@ -35,7 +35,7 @@ bool hasIndex(const std::string& folder) {
   return fs::exists(indexPath(folder)) || fs::exists(folder + "/checksums.json");
 }
 
-/// By step, then by the number behind the point: .9 before .10.
+/// Names are ordered by step, then by the number behind the point: .9 before .10.
 bool isNewer(const std::string& a, const std::string& b) { return strverscmp(a.c_str(), b.c_str()) > 0; }
 
 bool hasLaterStep(const std::string& a, const std::string& b) {

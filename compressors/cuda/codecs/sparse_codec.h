@@ -65,7 +65,7 @@ class SparseDeviceCodec : public VectorDeviceCodec {
 
  private:
   [[nodiscard]] Sparse sparseOf(const Vector& vector) const;
-  /// Of a payload that is decoded to the job's vector. Adds the kernel that reads how many values it holds.
+  /// Describes `payload`, which the job decodes. Adds to `launches` the kernel that reads how many values it holds.
   [[nodiscard]] Sparse sparseOf(const DecodeJob& job, PayloadView payload, Launches& launches, Stream stream) const;
   [[nodiscard]] std::span<std::byte> codeScratch(const Sparse& sparse) const;
   Status encodeInner(const Sparse& sparse, const Randomness& random, Stream stream) const;

@@ -9,10 +9,10 @@ namespace goss::compressors::cuda {
 
 /// How the indices of a payload lie.
 struct IndexLayout {
-  std::size_t bytes;    ///< Of all indices.
+  std::size_t bytes;    ///< Length of all indices.
   bool marks;           ///< A bit for each element: a bit map, or the upper parts of packed indices.
   bool packs;           ///< The bits are those of packed indices.
-  std::size_t low_bits; ///< Of packed indices.
+  std::size_t low_bits; ///< Bits of the lower part of a packed index.
   std::size_t first;    ///< Where the bits begin.
 };
 GOSS_HOST_DEVICE IndexLayout indexLayout(std::size_t count, std::size_t held, bool packs) {

@@ -261,7 +261,7 @@ struct CollectKernel {
 /// them, or for the upper parts from those whose bit lies in them.
 struct PackKernel {
   using Job = CollectJob;
-  static constexpr std::size_t kBytes = 512; ///< Of one warp.
+  static constexpr std::size_t kBytes = 512; ///< A warp writes so many bytes.
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) {
     return job.indices == nullptr ? 0 : (PackedIndices(job.count, job.most).bytes + kBytes - 1) / kBytes;
   }

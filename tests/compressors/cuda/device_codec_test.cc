@@ -389,7 +389,7 @@ TEST_P(OnDevice, ClearsWhatAPayloadHolds) {
   }
 }
 
-// Those that do fill a vector with NaN if a call has failed.
+// Where a call in a stream has failed, such codecs fill its result with NaN by decoding set bits.
 TEST_P(OnDevice, MakesNanOfSetBitsIfItSaysSo) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{257}, std::size_t{12290}}) {
     const Bytes set(host().maxBytes(count), std::byte{0xff});

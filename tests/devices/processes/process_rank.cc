@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <string>
 #include <thread>
@@ -76,6 +77,7 @@ class ProcessRank : public testing::Test {
     EXPECT_OK(goss_all_reduce(comm_, values.data(), sums.data(), kLong, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
     return sums;
   }
+  void whileMemoryIsFreed(float* in_stream, const std::function<void()>& other);
   void enqueueWithin(void* to, const void* from) {
     EXPECT_TRUE(device_.synchronize());
     auto queue = device_.at(0).queue(nullptr).take();
@@ -258,6 +260,23 @@ TEST_F(ProcessRank, MemoryIsFreedWhileCallsWithoutAStreamAreUnderWay) {
   }
 }
 
+/// Begins a call in the stream, in which rank 1 comes later, and frees memory on rank 0 in another thread, which waits
+/// for that call. Calls `other` meanwhile.
+void ProcessRank::whileMemoryIsFreed(float* in_stream, const std::function<void()>& other) {
+  auto freed = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+  write(in_stream, roughValues(rank_));
+  barrier();
+  if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  goss_options ordered = GOSS_OPTIONS_INIT;
+  ordered.stream = device_.stream();
+  ASSERT_OK(goss_all_reduce(comm_, in_stream, in_stream, 100, GOSS_FLOAT32, GOSS_SUM, &ordered, nullptr));
+  const std::jthread freeing([&] {
+    if (rank_ == 0) freed.reset();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  other();
+}
+
 /// As above, but the calls without a stream start while memory is freed, and the library has no memory for them yet.
 TEST_F(ProcessRank, CallsWithoutAStreamStartWhileMemoryIsFreed) {
   constexpr std::size_t kSmall = 2000;
@@ -266,6 +285,8 @@ TEST_F(ProcessRank, CallsWithoutAStreamStartWhileMemoryIsFreed) {
   auto own = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
   auto* in_stream = reinterpret_cast<float*>(own->data());
   const std::vector<float> values = roughValues(rank_);
+  const std::vector<float> sums = sumsOnHost(values);
+  const std::vector<float> sent = roughValues(1);
   for (const Waited kind : {Waited::small, Waited::staged, Waited::shared, Waited::compressed, Waited::sent}) {
     goss_options how = GOSS_OPTIONS_INIT;
     how.flags = GOSS_PERSISTENT;
@@ -280,23 +301,16 @@ TEST_F(ProcessRank, CallsWithoutAStreamStartWhileMemoryIsFreed) {
     } else {
       ASSERT_OK(goss_send(comm_, memory, count, GOSS_FLOAT32, 0, 7, &how, &request));
     }
-    auto freed = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
-    write(in_stream, values);
-    barrier();
-    if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(400));
-    goss_options ordered = GOSS_OPTIONS_INIT;
-    ordered.stream = device_.stream();
-    ASSERT_OK(goss_all_reduce(comm_, in_stream, in_stream, 100, GOSS_FLOAT32, GOSS_SUM, &ordered, nullptr));
-    {
-      const std::jthread other([&] {
-        if (rank_ == 0) freed.reset();
-      });
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      ASSERT_OK(goss_start(request));
-    }
+    write(memory, values);
+    whileMemoryIsFreed(in_stream, [&] { ASSERT_OK(goss_start(request)); });
     ASSERT_OK(goss_wait(&request, nullptr));
     ASSERT_TRUE(device_.synchronize());
     ASSERT_OK(goss_request_free(&request));
+    const std::vector<float> found = read(memory);
+    const std::vector<float>& expected = kind == Waited::sent ? sent : sums;
+    if (kind != Waited::compressed) {
+      EXPECT_TRUE(std::equal(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), expected.begin()));
+    }
   }
 }
 
@@ -314,25 +328,23 @@ TEST_F(ProcessRank, ErrorFeedbackComesHomeWhileMemoryIsFreed) {
     write(memory, host);
     how.flags = 0;
     ASSERT_OK(goss_all_reduce(comm_, memory, memory, kCounted, GOSS_FLOAT32, GOSS_SUM, &how, nullptr));
-    auto freed = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
-    barrier();
-    if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(400));
-    goss_options ordered = GOSS_OPTIONS_INIT;
-    ordered.stream = device_.stream();
-    ASSERT_OK(goss_all_reduce(comm_, in_stream, in_stream, 100, GOSS_FLOAT32, GOSS_SUM, &ordered, nullptr));
-    {
-      const std::jthread other([&] {
-        if (rank_ == 0) freed.reset();
-      });
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    whileMemoryIsFreed(in_stream, [&] {
       how.flags = GOSS_ON_HOST; // The driver is not asked where the buffer lies.
       ASSERT_OK(goss_all_reduce(comm_, host.data(), host.data(), kCounted, GOSS_FLOAT32, GOSS_SUM, &how, nullptr));
-    }
+    });
     ASSERT_TRUE(device_.synchronize());
   }
-  std::vector<float> kept(kCounted);
+  goss_options alone = how; // The same calls without a device.
+  alone.tensor = 4;
+  for (int i = 0; i < 6; ++i) {
+    std::vector<float> host = roughValues(rank_);
+    ASSERT_OK(goss_all_reduce(comm_, host.data(), host.data(), kCounted, GOSS_FLOAT32, GOSS_SUM, &alone, nullptr));
+  }
+  std::vector<float> kept(kCounted), expected(kCounted);
   ASSERT_OK(goss_codec_state_read(comm_, 3, kept.data(), kept.size()));
+  ASSERT_OK(goss_codec_state_read(comm_, 4, expected.data(), expected.size()));
   EXPECT_THAT(kept, ::testing::Contains(::testing::Ne(0.0F)));
+  EXPECT_EQ(kept, expected);
 }
 
 /// Where processes may not map each other's memory the ranks try it once.

@@ -148,18 +148,24 @@ TEST(Launch, WhereALauncherSaysSeveralRanksNobodyIsAlone) {
   EXPECT_THAT(refusal().text(), HasSubstr("rank 1 of 2 does not know where to meet the others"));
 }
 
-TEST(Launch, PmiThatIsNotThereIsNamed) {
+/// The error that rank `rank` of two gets where the launcher does not listen on PMI_FD.
+Status refusalWithoutPmi(const char* rank) {
   ScopedEnvironment environment;
   int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
+  EXPECT_EQ(::pipe(ends), 0);
   ::close(ends[1]);
-  environment.set("PMI_RANK", "1");
+  environment.set("PMI_RANK", rank);
   environment.set("PMI_SIZE", "2");
   environment.set("PMI_FD", std::to_string(ends[0]));
-  const Status refused = refusal();
+  Status refused = refusal();
+  ::close(ends[0]);
+  return refused;
+}
+
+TEST(Launch, PmiThatIsNotThereIsNamed) {
+  const Status refused = refusalWithoutPmi("1");
   EXPECT_EQ(refused.kind(), GOSS_ERR_BOOTSTRAP);
   EXPECT_THAT(refused.text(), HasSubstr("the launcher does not listen on PMI_FD"));
-  ::close(ends[0]);
 }
 
 int countListeners() {
@@ -170,17 +176,9 @@ int countListeners() {
 }
 
 TEST(Launch, WhereNobodyLearnsOfRank0sSocketItIsClosed) {
-  ScopedEnvironment environment;
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  ::close(ends[1]);
-  environment.set("PMI_RANK", "0");
-  environment.set("PMI_SIZE", "2");
-  environment.set("PMI_FD", std::to_string(ends[0]));
   const int before = countListeners();
-  EXPECT_EQ(refusal().kind(), GOSS_ERR_BOOTSTRAP);
+  EXPECT_EQ(refusalWithoutPmi("0").kind(), GOSS_ERR_BOOTSTRAP);
   EXPECT_EQ(countListeners(), before);
-  ::close(ends[0]);
 }
 
 TEST(SlurmNodes, TheFirstHostIsFound) {

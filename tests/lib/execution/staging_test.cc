@@ -14,7 +14,7 @@
 namespace goss {
 namespace {
 
-/// What the device was told to mark the end of, and whether it has come to it.
+/// The flag or event by which the device is to mark the end of its work, and whether it has done so.
 struct Progress {
   const bool raises; ///< The device raises flags; else events tell.
   std::atomic<Flag> flag{nullptr};

@@ -131,7 +131,7 @@ class Link {
   OperationList<SendOperation> kept_; ///< Messages for an on-demand link that is not ready.
   bool wanted_ = false;
   bool on_demand_ = false;
-  bool begun_ = false;           ///< Of an on-demand link: see begin().
+  bool begun_ = false;           ///< The on-demand link is being made: begin() was called.
   bool refusal_is_news_ = false; ///< See takeRefusal().
   bool given_up_ = false;        ///< The stream cannot go on, or the peer was given up.
   Status why_given_up_;          ///< Why, when the connections do not tell.

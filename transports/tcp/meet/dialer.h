@@ -130,7 +130,7 @@ class Dialer {
   static constexpr std::int64_t kHeadStartMs = 250;
   static constexpr std::int64_t kMaxHeadStartsMs = 1000; ///< Sum over all addresses.
   static constexpr std::int64_t kPauseMs = 200;
-  /// How often refusing_host is called again without a pause, in a round of the addresses.
+  /// In a round of the addresses refusing_host is called again so often without a pause.
   static constexpr int kRepeats = 3;
   /// The last call comes so long before the deadline.
   static constexpr std::chrono::milliseconds kLastCall{100};

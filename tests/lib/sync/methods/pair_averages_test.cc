@@ -157,7 +157,7 @@ TEST(PairAverages, AcidRefusesATopologyThatDoesNotConnectTheRanks) {
   std::filesystem::remove(matrix);
 }
 
-/// Of three processes, of which one is stopped.
+/// Three processes, of which one is stopped, share this memory.
 struct Processes {
   std::atomic<bool> has_id = false;
   goss_unique_id id{};

@@ -186,7 +186,7 @@ bool goesOnFromTheLatest(const std::string& spec) {
   return kMethods.contains(spec.substr(0, spec.find(':')));
 }
 
-// Else the ranks would keep different references for ever, or wait for each other in different collectives.
+// Ranks that went on would keep different references for ever, or wait for each other in different collectives.
 TEST(Refusals, OfStatesOfDifferentStepsUnlessExchangesBringTheRanksTogether) {
   std::vector<std::string> specs = allSpecs();
   specs.insert(specs.end(), {"streaming:h=2,alpha=0", "adpsgd", "acid", "sgp:wait=0", "moshpit:wait=0", "heloco:h=4"});
