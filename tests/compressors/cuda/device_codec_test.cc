@@ -111,6 +111,15 @@ class OnDevice : public testing::TestWithParam<std::string> {
     job.first_element = what.first_element;
     return job;
   }
+  /// Decodes one payload, which `view` and the job refer to.
+  static DecodeJob jobOf(const PayloadView& view, const Lent& out, const Lent& scratch) {
+    DecodeJob job;
+    job.payloads = {&view, 1};
+    job.out = out.span();
+    job.shared = randomness(0).shared;
+    job.scratch = scratch.bytes();
+    return job;
+  }
   /// The host's payload.
   Bytes encodeOnHost(const Floats& values, const Case& what, const Floats* reference, Floats* residual,
                      std::uint32_t rank = 0) const {
@@ -372,12 +381,8 @@ TEST_P(OnDevice, ClearsWhatAPayloadHolds) {
     const Lent at_payload(payload.data(), payload.size(), 1);
     const Lent scratch(Bytes(device_->scratchBytes(count)).data(), device_->scratchBytes(count));
     const PayloadView view = at_payload.bytes();
-    DecodeJob job;
-    job.payloads = {&view, 1};
-    job.out = out.span();
-    job.shared = randomness(0).shared;
+    DecodeJob job = jobOf(view, out, scratch);
     job.first_element = what.first_element;
-    job.scratch = scratch.bytes();
     const Status status = device_->clearHeld(job, nullptr);
     ASSERT_EQ(status.isOk(), host().traits().sparse) << status.text();
     if (!status.isOk()) return;
@@ -396,11 +401,7 @@ TEST_P(OnDevice, MakesNanOfSetBitsIfItSaysSo) {
     const Lent payload(set.data(), set.size(), 1), out(valuesOf(count, 1));
     const Lent scratch(Bytes(device_->scratchBytes(count)).data(), device_->scratchBytes(count));
     const PayloadView view = payload.bytes();
-    DecodeJob job;
-    job.payloads = {&view, 1};
-    job.out = out.span();
-    job.shared = randomness(0).shared;
-    job.scratch = scratch.bytes();
+    DecodeJob job = jobOf(view, out, scratch);
     const auto check = [&](const Lent& decoded, const std::string& how) {
       const Floats values = decoded.backFloats();
       EXPECT_TRUE(!device_->makesNan() ||
@@ -447,12 +448,7 @@ TEST_P(OnDevice, DecodesNonsenseWithinTheVector) {
   const Lent out(zeros);
   const Lent scratch(Bytes(device_->scratchBytes(kCount)).data(), device_->scratchBytes(kCount));
   const PayloadView view = payload.bytes();
-  DecodeJob job;
-  job.payloads = {&view, 1};
-  job.out = out.span();
-  job.shared = randomness(0).shared;
-  job.scratch = scratch.bytes();
-  ASSERT_TRUE(device_->decode(job, nullptr).isOk());
+  ASSERT_TRUE(device_->decode(jobOf(view, out, scratch), nullptr).isOk());
   EXPECT_EQ(out.backFloats().size(), kCount); // and guards are whole
   EXPECT_EQ(scratch.back(scratch.bytes().size()).size(), scratch.bytes().size());
 }
