@@ -112,10 +112,13 @@ Status Group::end() {
   return first;
 }
 
-Status Group::checkMayEnd(const char* function, const Operation& operation) const {
+bool Group::isOrdered(const Operation& operation) const {
   const std::shared_ptr<Lifetime>& lifetime = Communicator::of(operation).lifetime();
-  const auto is_it = [&](const Member& one) { return one.operation == &operation && one.lifetime == lifetime; };
-  if (std::none_of(ordered_.begin(), ordered_.end(), is_it)) return Status::ok();
+  return std::any_of(ordered_.begin(), ordered_.end(),
+                     [&](const Member& one) { return one.operation == &operation && one.lifetime == lifetime; });
+}
+
+Status Group::endsWithGroup(const char* function) {
   return invalid(
       fmt::format("{}: the call in a stream belongs to the group that this thread has open; call "
                   "goss_group_end first",

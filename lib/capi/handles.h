@@ -65,7 +65,9 @@ class Group {
   void addOrdered(Operation* call) { ordered_.emplace_back(call); }
   /// Ok unless `operation` is such a call, which cannot complete before goss_group_end: then the error for the caller
   /// of `function`, which would wait for it.
-  Status checkMayEnd(const char* function, const Operation& operation) const;
+  [[nodiscard]] Status checkMayEnd(const char* function, const Operation& operation) const {
+    return ordered_.empty() || !isOrdered(operation) ? Status::ok() : endsWithGroup(function);
+  }
   /// Operations of a communicator that was destroyed meanwhile, by any thread, count as aborted.
   Status end();
 
@@ -75,6 +77,9 @@ class Group {
     Operation* operation; ///< Exists while its communicator does.
     std::shared_ptr<Lifetime> lifetime;
   };
+
+  [[nodiscard]] bool isOrdered(const Operation& operation) const;
+  [[nodiscard]] static Status endsWithGroup(const char* function);
 
   int depth_ = 0;
   std::vector<Member> started_;

@@ -146,12 +146,13 @@ goss::TimePoint timeAfter(std::int64_t milliseconds) {
 
 Status toOperations(const char* function, std::span<const goss_request_t> requests,
                     std::vector<Operation*>& operations) {
+  const Group& group = Group::ofThisThread();
   operations.reserve(requests.size());
   for (goss_request_t request : requests) {
     if (Status status = checkRequest(function, request); !status.isOk()) return status;
     operations.push_back(toOperation(request));
     if (request == nullptr) continue;
-    if (Status status = Group::ofThisThread().checkMayEnd(function, *operations.back()); !status.isOk()) return status;
+    if (Status status = group.checkMayEnd(function, *operations.back()); !status.isOk()) return status;
   }
   return Status::ok();
 }

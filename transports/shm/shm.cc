@@ -256,16 +256,16 @@ void ShmTransport::recv(RecvOperation& operation) {
 }
 
 TryResult ShmTransport::trySend(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
-  PeerEntry& to = entry(peer);
-  return to.open() && to.link.trySend(tag, envelope, bytes) ? TryResult::done : TryResult::refused;
+  PeerEntry* to = find(peer);
+  return to != nullptr && to->open() && to->link.trySend(tag, envelope, bytes) ? TryResult::done : TryResult::refused;
 }
 
 // Counts as a call of progress(): a rank that only calls tryRecv() must poll the sockets now and then, too.
 TryResult ShmTransport::tryRecv(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
                                 std::size_t& bytes) {
-  PeerEntry& from = entry(peer);
-  if (!from.open() || ++calls_ >= kCallsPerSocketPoll) return TryResult::refused;
-  return from.link.tryRecv(tag, envelope, room, bytes);
+  PeerEntry* from = find(peer);
+  if (from == nullptr || !from->open() || ++calls_ >= kCallsPerSocketPoll) return TryResult::refused;
+  return from->link.tryRecv(tag, envelope, room, bytes);
 }
 
 void ShmTransport::cancel(SendOperation& operation) {

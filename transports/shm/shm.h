@@ -75,7 +75,7 @@ class ShmTransport final : public Transport, private ShortMessages, private Shar
     return *entries_[static_cast<std::size_t>(rank)];
   }
   /// Null: no entry was needed yet.
-  [[nodiscard]] const PeerEntry* find(int rank) const {
+  [[nodiscard]] PeerEntry* find(int rank) const {
     return entries_.empty() ? nullptr : entries_[static_cast<std::size_t>(rank)].get();
   }
   void makeEntries();
