@@ -54,7 +54,7 @@ AddressReading testCrossMemory(const Segment& segment, int process, CrossMemory 
   // The timed copy had its source in this core's cache. Bytes in the ring come from another core's cache, and a message
   // that is only stored is copied twice when it goes through the ring.
   if (read_s < 2 * copy_s) return AddressReading::all;
-  return read_s < 6 * copy_s ? AddressReading::stored : AddressReading::none;
+  return read_s < 8 * copy_s ? AddressReading::stored : AddressReading::none;
 }
 
 } // namespace goss::transports::shm

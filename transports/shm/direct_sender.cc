@@ -40,10 +40,10 @@ void DirectSender::detach() {
 
 std::size_t DirectSender::freeSlot() const { return static_cast<std::size_t>(std::countr_one(outstanding_)); }
 
-DirectSender::Offer DirectSender::offer(SendOperation& operation, RingWriter& writer) {
+DirectSender::Offer DirectSender::offer(SendOperation& operation, RingWriter& writer, bool is_far) {
   if (operation.bytes < least_bytes_ || operation.pieces.size() > kMaxDirectPieces) return Offer::unfit;
   const std::size_t slot = freeSlot();
-  if (slot >= kDirectSlots || !describe(operation)) return Offer::unfit;
+  if (slot >= kDirectSlots || !describe(operation, is_far)) return Offer::unfit;
   message_.slot = slot;
   // Relaxed, because the record's release publishes it.
   state(slot).store(DirectState::offered, std::memory_order_relaxed);
@@ -70,7 +70,15 @@ DirectSender::Offer DirectSender::offer(SendOperation& operation, RingWriter& wr
   return Offer::offered;
 }
 
-bool DirectSender::describe(const SendOperation& operation) {
+/// Whether the peer reads a message in this process's address space. For messages that are only stored that copies once
+/// instead of twice. Where the processors share a cache two copies through the ring still take half as long: 26 GB/s,
+/// with 9 by process_vm_readv.
+bool DirectSender::isForAddresses(const SendOperation& operation, bool is_far) const {
+  const AddressReading reads = their_side_->reads_addresses.load(std::memory_order_relaxed);
+  return reads == AddressReading::all || (reads == AddressReading::stored && operation.is_stored_whole && is_far);
+}
+
+bool DirectSender::describe(const SendOperation& operation, bool is_far) {
   message_.piece_count = 0;
   message_.reply = {};
   bool lent = lends_ && !lending_.empty();
@@ -88,8 +96,7 @@ bool DirectSender::describe(const SendOperation& operation) {
     describeReply(operation);
     return true;
   }
-  const AddressReading reads = their_side_->reads_addresses.load(std::memory_order_relaxed);
-  if (reads == AddressReading::none || (reads == AddressReading::stored && !operation.is_stored_whole)) return false;
+  if (!isForAddresses(operation, is_far)) return false;
   message_.piece_count = 0;
   std::array<iovec, kMaxDirectPieces> pieces;
   for (const iovec& piece : operation.pieces) {

@@ -34,8 +34,9 @@ class DirectSender {
     offered, ///< onSent comes out of collect(), cancel() prevents that.
   };
   /// Writes the description of a message whose bytes all lie in lent memory, or of one that the peer reads in this
-  /// process's address space (SideControl::reads_addresses), where others can read it.
-  Offer offer(SendOperation& operation, RingWriter& writer);
+  /// process's address space (SideControl::reads_addresses), where others can read it. `is_far`: as
+  /// RingWriter::isFar().
+  Offer offer(SendOperation& operation, RingWriter& writer, bool is_far);
   /// Completes the messages that the peer has read. Returns whether it called back.
   bool collect();
   [[nodiscard]] bool hasDone() const;
@@ -66,7 +67,8 @@ class DirectSender {
     std::span<std::byte> reply_buffer;
   };
 
-  bool describe(const SendOperation& operation);
+  bool describe(const SendOperation& operation, bool is_far);
+  [[nodiscard]] bool isForAddresses(const SendOperation& operation, bool is_far) const;
   void describeReply(const SendOperation& operation);
   bool lend(const LentRegions::Region& region);
   Cancel takeBack(std::size_t slot);

@@ -3,7 +3,7 @@
 namespace goss::transports::shm {
 
 MultipartOutbox::Elsewhere Outbox::sendElsewhere(SendOperation& operation) {
-  switch (direct_.offer(operation, writer_)) {
+  switch (direct_.offer(operation, writer_, writer_.isFar())) {
     case DirectSender::Offer::full:
       return Elsewhere::full;
     case DirectSender::Offer::offered:

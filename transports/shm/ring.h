@@ -133,6 +133,8 @@ class RingWriter {
   /// `allowed` bytes come without a grant, or `more`; then the tag is the message's number.
   std::size_t writePiece(RecordKind kind, const MessageHeader& header, PieceCursor& from, std::uint64_t allowed);
   void writeControl(RecordKind kind, Tag tag, std::uint64_t number);
+  /// Whether the processors of both sides share no cache, as far as copies into the ring have shown.
+  [[nodiscard]] bool isFar() const { return copy_.pastCaches(); }
   /// Whether a record was published since the last call.
   bool takePublished() { return std::exchange(published_, false); }
 

@@ -27,7 +27,8 @@ inline constexpr std::uint32_t kWakeForSpace = 2;
 inline constexpr std::uint32_t kLeaves = 1;
 inline constexpr std::uint32_t kGivesUp = 2;
 
-/// Which messages in ordinary memory are read in the sender's address space. stored: those of is_stored_whole.
+/// Which messages in ordinary memory are read in the sender's address space. stored: those of is_stored_whole, while
+/// the processors share no cache.
 enum class AddressReading : std::uint32_t { none = 0, stored = 1, all = 2 };
 
 struct alignas(64) DirectSlot {

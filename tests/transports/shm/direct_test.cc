@@ -301,7 +301,7 @@ TEST_F(ShmDirect, AddressesThatCannotBeReadFailTheLinkAndNothingElse) {
   EXPECT_EQ(recv.status.kind(), GOSS_ERR_PEER_LOST);
 }
 
-TEST(DirectSender, OnlyMessagesThatAreStoredGoWhereThePeerReadsNoOthers) {
+TEST(DirectSender, OnlyMessagesThatAreStoredGoWhereThePeerReadsNoOthersAndIsFar) {
   const shm::Segment mine = shm::Segment::create(64 * 1024).take();
   const shm::Segment theirs = shm::Segment::attach(platform::UniqueFd(::dup(mine.fd())), mine.ringBytes(), 1).take();
   Deferred deferred;
@@ -311,18 +311,21 @@ TEST(DirectSender, OnlyMessagesThatAreStoredGoWhereThePeerReadsNoOthers) {
   sender.attach(mine, -1);
   shm::RingWriter writer(mine);
   std::vector<std::byte> memory(64 * 1024);
-  const auto offered = [&](shm::AddressReading reads, bool is_stored_whole) {
+  const auto offered = [&](shm::AddressReading reads, bool is_stored_whole, bool is_far = true) {
     theirs.mySide().reads_addresses = reads;
     WholeSend send(memory.data(), memory.size());
     send.is_stored_whole = is_stored_whole;
-    const auto offer = sender.offer(send, writer);
+    const auto offer = sender.offer(send, writer, is_far);
     sender.cancel(send);
     return offer == shm::DirectSender::Offer::offered;
   };
   EXPECT_FALSE(offered(shm::AddressReading::none, true));
   EXPECT_FALSE(offered(shm::AddressReading::stored, false));
   EXPECT_TRUE(offered(shm::AddressReading::stored, true));
+  EXPECT_FALSE(offered(shm::AddressReading::stored, true, false));
   EXPECT_TRUE(offered(shm::AddressReading::all, false));
+  EXPECT_TRUE(offered(shm::AddressReading::all, false, false));
+  EXPECT_FALSE(writer.isFar());
 }
 
 constexpr Tag kReplyTag = 9;
