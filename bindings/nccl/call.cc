@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "bindings/nccl/errors.h"
 
@@ -23,11 +24,27 @@ T load(const void* from) {
   return value;
 }
 
-/// A binary floating number of fewer bits than 32: sign, exponent, mantissa.
-double narrow(unsigned bits, unsigned exponent_bits, unsigned mantissa_bits, int bias) {
-  const unsigned mantissa = bits & ((1u << mantissa_bits) - 1);
-  const unsigned exponent = (bits >> mantissa_bits) & ((1u << exponent_bits) - 1);
+/// A format of floating-point numbers of fewer bits than 32: sign, exponent, mantissa.
+struct NarrowFormat {
+  unsigned exponent_bits;
+  unsigned mantissa_bits;
+  int bias;
+  bool has_infinity; ///< False: only the exponent and the mantissa of all ones together are no number.
+};
+constexpr NarrowFormat kFloat16{5, 10, 15, true};
+constexpr NarrowFormat kFloat8E4M3{4, 3, 7, false};
+constexpr NarrowFormat kFloat8E5M2{5, 2, 15, true};
+
+double widen(unsigned bits, const NarrowFormat& format) {
+  const auto& [exponent_bits, mantissa_bits, bias, has_infinity] = format;
+  const unsigned all_ones = (1u << mantissa_bits) - 1;
+  const unsigned last_exponent = (1u << exponent_bits) - 1;
+  const unsigned mantissa = bits & all_ones;
+  const unsigned exponent = (bits >> mantissa_bits) & last_exponent;
   const double sign = (bits >> (mantissa_bits + exponent_bits)) != 0 ? -1.0 : 1.0;
+  if (exponent == last_exponent && has_infinity && mantissa == 0) return sign * std::numeric_limits<double>::infinity();
+  if (exponent == last_exponent && (has_infinity || mantissa == all_ones))
+    return std::numeric_limits<double>::quiet_NaN();
   const double fraction = static_cast<double>(mantissa) / (1u << mantissa_bits);
   if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias);
   return sign * std::ldexp(1.0 + fraction, static_cast<int>(exponent) - bias);
@@ -126,13 +143,13 @@ double scalarValue(const void* scalar, ncclDataType_t type) {
     case ncclFloat64:
       return load<double>(scalar);
     case ncclFloat16:
-      return narrow(load<std::uint16_t>(scalar), 5, 10, 15);
+      return widen(load<std::uint16_t>(scalar), kFloat16);
     case ncclBfloat16:
       return std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(scalar)) << 16);
     case ncclFloat8e4m3:
-      return narrow(load<std::uint8_t>(scalar), 4, 3, 7);
+      return widen(load<std::uint8_t>(scalar), kFloat8E4M3);
     case ncclFloat8e5m2:
-      return narrow(load<std::uint8_t>(scalar), 5, 2, 15);
+      return widen(load<std::uint8_t>(scalar), kFloat8E5M2);
     default:
       return 1.0;
   }

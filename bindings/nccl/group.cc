@@ -47,7 +47,9 @@ void spawn(Start& start) {
 ncclResult_t outcome(Start& start) {
   if (!start.comm->blocking) return ncclInProgress;
   start.comm->starter.join();
-  const ncclResult_t state = start.comm->start(); // Another rank may have ended the communicator by now.
+  ncclResult_t state = start.comm->start(); // Another rank may have ended the communicator by now.
+  if (state == ncclSuccess && start.comm->aborted)
+    state = refuse(ncclInvalidUsage, "another thread called ncclCommAbort while the communicator started");
   if (state != ncclSuccess && start.out != nullptr) {
     forget(*start.out);
     *start.out = nullptr;

@@ -41,6 +41,11 @@ Status checkMemory(const void* memory, const char* what, Kind kind) {
                   nameOf(kind), what));
 }
 
+/// Whether sums of the type overflow where their average does not.
+bool sumsOverflow(ncclDataType_t type) {
+  return type == ncclFloat16 || type == ncclFloat8e4m3 || type == ncclFloat8e5m2;
+}
+
 Status setOp(Call& call, ncclComm& comm, ncclRedOp_t op) {
   switch (op) {
     case ncclSum:
@@ -57,6 +62,9 @@ Status setOp(Call& call, ncclComm& comm, ncclRedOp_t op) {
       return {};
     case ncclAvg:
       call.op = GOSS_AVG;
+      if (!sumsOverflow(call.type)) return {};
+      call.op = GOSS_PREMUL_SUM; // as NCCL does
+      call.scale = 1.0 / comm.ranks;
       return {};
     default:
       break;

@@ -200,6 +200,37 @@ static void preMulSums(Rank* rank) {
   }
 }
 
+/// Averages whose sums have no number in their type, and factors that are no numbers.
+static void narrowTypes(Rank* rank) {
+  static const struct {
+    ncclDataType_t type;
+    unsigned bits; ///< Of 40000, 192 and 40960.
+    size_t bytes;
+    unsigned infinity; ///< float8 e4m3 has none: not a number.
+  } kTypes[] = {{ncclFloat16, 0x78e2, 2, 0x7c00}, {ncclFloat8e4m3, 0x74, 1, 0x7f}, {ncclFloat8e5m2, 0x79, 1, 0x7c}};
+  char* data = (char*)deviceFloats(100);
+  for (size_t t = 0; t < sizeof kTypes / sizeof kTypes[0]; ++t) {
+    const size_t bytes = kTypes[t].bytes;
+    unsigned got = 0;
+    if ((rank->ranks & (rank->ranks - 1)) == 0) { // powers of two divide without rounding
+      put(data, &kTypes[t].bits, bytes);
+      OK(ncclAllReduce(data, data, 1, kTypes[t].type, ncclAvg, rank->comm, rank->stream));
+      finish(rank->stream);
+      get(&got, data, bytes);
+      CHECK(got == kTypes[t].bits);
+    }
+    ncclRedOp_t op;
+    OK(ncclRedOpCreatePreMulSum(&op, (void*)&kTypes[t].infinity, kTypes[t].type, ncclScalarHostImmediate, rank->comm));
+    put(data, &kTypes[t].bits, bytes);
+    OK(ncclAllReduce(data, data, 1, kTypes[t].type, op, rank->comm, rank->stream));
+    OK(ncclRedOpDestroy(op, rank->comm));
+    finish(rank->stream);
+    got = 0;
+    get(&got, data, bytes);
+    CHECK(got == kTypes[t].infinity);
+  }
+}
+
 static void linger(void* unused) {
   (void)unused;
   usleep(100000);
@@ -328,6 +359,7 @@ static void body(Rank* rank) {
   messages(rank, 20001, 30);
   groups(rank);
   preMulSums(rank);
+  narrowTypes(rank);
   lateScalar(rank);
   vendorOptions(rank);
   refusals(rank);

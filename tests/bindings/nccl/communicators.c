@@ -1,5 +1,6 @@
 // How communicators of libnccl.so.2 come and go, and what else its interface holds.
 // communicators RANKS
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,33 @@ static void starts(Rank* rank) {
   works(second, rank->stream);
   OK(ncclCommDestroy(first));
   OK(ncclCommDestroy(second));
+}
+
+static void* abortStarting(void* handle) {
+  ncclComm_t* comm = (ncclComm_t*)handle;
+  while (__atomic_load_n(comm, __ATOMIC_ACQUIRE) == NULL)
+    usleep(1000);
+  OK(ncclCommAbort(__atomic_load_n(comm, __ATOMIC_ACQUIRE)));
+  return NULL;
+}
+
+/// A blocking start that another thread aborts fails, although the other ranks come.
+static void abortedStart(Rank* rank) {
+  ncclUniqueId id;
+  if (rank->rank == 0) OK(ncclGetUniqueId(&id));
+  share(rank, &id, 0);
+  ncclComm_t comm = NULL;
+  if (rank->rank == 0) {
+    pthread_t aborting;
+    CHECK(pthread_create(&aborting, NULL, abortStarting, &comm) == 0);
+    CHECK(ncclCommInitRank(&comm, rank->ranks, id, rank->rank) == ncclInvalidUsage);
+    CHECK(comm == NULL && strstr(ncclGetLastError(NULL), "ncclCommAbort") != NULL);
+    CHECK(pthread_join(aborting, NULL) == 0);
+  } else {
+    usleep(200000); // the abort comes first
+    if (ncclCommInitRank(&comm, rank->ranks, id, rank->rank) == ncclSuccess) OK(ncclCommAbort(comm));
+  }
+  awaitAll(rank, -1);
 }
 
 /// What a split exchanges comes before calls on its parent, and before the next split, on all ranks.
@@ -211,6 +239,7 @@ static void body(Rank* rank) {
   configs(rank);
   splits(rank);
   starts(rank);
+  abortedStart(rank);
   callsBehindSplits(rank);
   shrinks(rank);
   grows(rank);
