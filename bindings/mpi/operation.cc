@@ -234,7 +234,10 @@ void Operation::prepare() {
 }
 
 Outcome Operation::start(goss_comm_t comm, goss_request_t* request) {
-  if (refusal_ != nullptr) return {GOSS_ERR_UNSUPPORTED, refusal_};
+  if (refusal_ != nullptr) {
+    goss_comm_abort(comm, refusal_); // Other ranks may have other types, and would wait for this one.
+    return {GOSS_ERR_UNSUPPORTED, refusal_};
+  }
   return outcomeOf(post_(comm, request));
 }
 

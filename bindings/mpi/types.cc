@@ -41,7 +41,21 @@ Envelope envelopeOf(MPI_Datatype type) {
   return envelope;
 }
 
-/// How a type was made (MPI_Type_get_contents). Frees the handles of types that it gets.
+/// Whether MPI_Type_get_contents returns a copy of such a type, which its caller owns. Predefined types are not copied.
+bool isCopied(MPI_Datatype type) {
+  switch (envelopeOf(type).combiner) {
+    case MPI_COMBINER_NAMED:
+    case MPI_COMBINER_F90_REAL:
+    case MPI_COMBINER_F90_COMPLEX:
+    case MPI_COMBINER_F90_INTEGER:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// How a type was made (MPI_Type_get_contents). It commits the copies of types that it gets, for the program needs to
+/// commit only types that it communicates, and frees them.
 class Structure {
  public:
   explicit Structure(MPI_Datatype type) {
@@ -53,10 +67,12 @@ class Structure {
     types_.resize(static_cast<std::size_t>(envelope.types));
     PMPI_Type_get_contents(type, envelope.integers, envelope.addresses, envelope.types, integers_.data(),
                            addresses_.data(), types_.data());
+    for (MPI_Datatype& each : types_)
+      if (isCopied(each)) PMPI_Type_commit(&each);
   }
   ~Structure() {
     for (MPI_Datatype& each : types_)
-      if (envelopeOf(each).combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&each);
+      if (isCopied(each)) PMPI_Type_free(&each);
   }
   Structure(const Structure&) = delete;
   Structure& operator=(const Structure&) = delete;

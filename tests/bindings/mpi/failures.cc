@@ -1,7 +1,8 @@
 // Ranks whose calls do not match: Gossamer's error reaches the communicator's error handler, with a text. For two
-// ranks. usage: failures blocking|waiting|all|persistent|fatal|timeout
+// ranks. usage: failures blocking|waiting|all|persistent|fatal|timeout|refusal
 #include "tests/bindings/mpi/support.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,14 +21,14 @@ void handler(MPI_Comm* comm, int* code, ...) {
   handled_comm = *comm;
 }
 
-bool isOurs(int code, const char* word) {
+bool isOurs(int code, const char* word, int wanted_class = MPI_ERR_OTHER) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   int error_class = MPI_SUCCESS;
   OK(MPI_Error_string(code, text, &length));
   OK(MPI_Error_class(code, &error_class));
   std::fprintf(stderr, "%s\n", text);
-  return error_class == MPI_ERR_OTHER && std::strstr(text, "Gossamer") != nullptr && std::strstr(text, word) != nullptr;
+  return error_class == wanted_class && std::strstr(text, "Gossamer") != nullptr && std::strstr(text, word) != nullptr;
 }
 
 /// The ranks' counts differ.
@@ -72,6 +73,25 @@ void all(MPI_Comm comm) {
   CHECK(handled == 1 && handled_code == MPI_ERR_IN_STATUS && handled_comm == comm);
 }
 
+/// Rank 0 alone sees the type that is refused; its abort tells the other rank.
+void refusal(MPI_Comm comm) {
+  constexpr int kBytes = 1 << 30;
+  constexpr std::size_t kRoom = std::size_t{kBytes} + 32;
+  void* room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  CHECK(room != MAP_FAILED);
+  const std::array<int, 2> lengths{kBytes, 1};
+  const std::array<MPI_Aint, 2> displacements{0, kBytes + (rankIn(comm) == 0 ? 16 : 0)};
+  const std::array<MPI_Datatype, 2> types{MPI_BYTE, MPI_BYTE};
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  OK(MPI_Type_create_struct(2, lengths.data(), displacements.data(), types.data(), &type));
+  OK(MPI_Type_commit(&type));
+  const int wanted = rankIn(comm) == 0 ? MPI_ERR_UNSUPPORTED_OPERATION : MPI_ERR_OTHER;
+  CHECK(isOurs(MPI_Bcast(room, 1, type, 0, comm), "more than 1 GiB", wanted));
+  CHECK(handled == 1 && handled_comm == comm);
+  OK(MPI_Type_free(&type));
+  munmap(room, kRoom);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -88,6 +108,7 @@ int main(int argc, char** argv) {
   if (way == "timeout") blocking(comm, "deadline");
   if (way == "waiting" || way == "persistent") waiting(comm, way == "persistent");
   if (way == "all") all(comm);
+  if (way == "refusal") refusal(comm);
   OK(MPI_Errhandler_free(&mine));
   OK(MPI_Comm_free(&comm));
   OK(MPI_Finalize());

@@ -279,6 +279,26 @@ void longElement(MPI_Comm comm, std::size_t bytes, int chunk, bool gap) {
   OK(MPI_Type_free(&one));
 }
 
+/// A program commits only the types that it communicates, not those within them; predefined types may lie within, too.
+void parts(MPI_Comm comm) {
+  MPI_Datatype row = MPI_DATATYPE_NULL;
+  MPI_Datatype block = MPI_DATATYPE_NULL;
+  OK(MPI_Type_vector(2, 3, 3, MPI_DOUBLE, &row)); // dense
+  OK(MPI_Type_contiguous(2, row, &block));
+  MPI_Datatype real = MPI_DATATYPE_NULL;
+  MPI_Datatype reals = MPI_DATATYPE_NULL;
+  OK(MPI_Type_create_f90_real(15, 307, &real));
+  OK(MPI_Type_contiguous(12, real, &reals));
+  for (MPI_Datatype* type : {&block, &reals}) {
+    OK(MPI_Type_commit(type));
+    std::vector<double> values(12, rankIn(comm) == 0 ? 7.0 : 0.0);
+    OK(MPI_Bcast(values.data(), 1, *type, 0, comm));
+    CHECK(values == std::vector<double>(12, 7.0));
+    OK(MPI_Type_free(type));
+  }
+  OK(MPI_Type_free(&row));
+}
+
 int copies_of_attribute = 0;
 
 int countCopy(MPI_Datatype, int, void*, void* in, void* out, int* is_copied) {
@@ -332,6 +352,7 @@ int main(int argc, char** argv) {
   }
   longElement(MPI_COMM_WORLD, (3U << 20) + 5, 1 << 20, false);
   longElement(MPI_COMM_WORLD, (3U << 20) + 5, 1 << 20, true);
+  parts(MPI_COMM_WORLD);
   attributes(MPI_COMM_WORLD);
   reused(MPI_COMM_WORLD);
   MPI_Datatype gapped = MPI_DATATYPE_NULL;
