@@ -60,6 +60,9 @@ def check_reductions(rank, size):
     tensor = torch.full((3,), float(rank))
     dist.all_reduce(tensor, dist.ReduceOp.AVG)
     assert torch.equal(tensor, torch.full((3,), (size - 1) / 2))
+    large = torch.full((3,), 40000.0, dtype=torch.float16)  # sums of it overflow
+    dist.all_reduce(large, dist.ReduceOp.AVG)
+    assert torch.allclose(large.float(), torch.full((3,), 40000.0), rtol=2e-3), large
     flags = torch.tensor([rank == 0, True, False])
     dist.all_reduce(flags)
     assert flags.tolist() == [True, True, False]

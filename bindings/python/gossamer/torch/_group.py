@@ -25,6 +25,7 @@ _FIRST_TENSOR = 1 << 62  # apart from those that the program numbers itself
 _TYPES = frozenset(getattr(torch, name) for name in DTYPES if hasattr(torch, name))
 _OPS = {"SUM": "sum", "PRODUCT": "prod", "MIN": "min", "MAX": "max", "AVG": "avg", "BAND": "band", "BOR": "bor", "BXOR": "bxor"}
 _PREMUL_SUM = "premul_sum"
+_NARROW = tuple(getattr(torch, name) for name in ("float16", "float8_e4m3fn", "float8_e5m2") if hasattr(torch, name))
 _BITWISE = ("band", "bor", "bxor")
 _BOOL_OPS = {"sum": "lor", "prod": "land", "band": "land", "bor": "lor", "bxor": "lxor"}
 
@@ -249,8 +250,16 @@ class Collectives:
 
     def _keywords(self, opts: Any) -> Dict[str, Any]:
         timeout = seconds(getattr(opts, "timeout", None)) or self._defaults.timeout
-        scale = scale_of(opts.reduceOp) if hasattr(opts, "reduceOp") else {}
-        return {"async_op": True, **scale} if timeout is None else {"async_op": True, "timeout": timeout, **scale}
+        return {"async_op": True} if timeout is None else {"async_op": True, "timeout": timeout}
+
+    def _average_of(self, dtype: torch.dtype) -> Dict[str, Any]:
+        """The keywords of an average: types whose sums overflow where averages do not are divided before they are added, as NCCL does."""
+        return {"op": _PREMUL_SUM, "scale": 1.0 / self._comm.size} if dtype in _NARROW else {"op": "avg"}
+
+    def _reduction(self, reduce_op: Any, dtype: torch.dtype) -> Dict[str, Any]:
+        """The keywords of a ReduceOp."""
+        op = op_of(reduce_op, dtype)
+        return self._average_of(dtype) if op == "avg" else {"op": op, **scale_of(reduce_op)}
 
     def _beside(self, got: Tensor, given: Tensor) -> Tensor:
         """Where a call receives: its output, or new memory where that shares some with the input and neither is this rank's block of the
@@ -272,10 +281,10 @@ class Collectives:
         tensors = [tensors] if isinstance(tensors, Tensor) else tensors
         reduce_op = dist.ReduceOp.SUM if opts is None else opts.reduceOp
         given = [written(one) for one in tensors]
-        ops = [op_of(reduce_op, one.dtype) for one in given]
+        reductions = [self._reduction(reduce_op, one.dtype) for one in given]
         for one in given if len(given) > 1 else ():  # before the first of them starts
             writable(one)
-        requests = [self._comm.all_reduce(one, op=op, **self._keywords(opts)) for one, op in zip(given, ops)]
+        requests = [self._comm.all_reduce(one, **how, **self._keywords(opts)) for one, how in zip(given, reductions)]
         return self._work(requests, list(tensors), copies(list(zip(tensors, given))))
 
     def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> GroupWork:
@@ -285,14 +294,14 @@ class Collectives:
     def reduce(self, tensors: Tensors, opts: Any) -> GroupWork:
         root = opts.rootRank
         given = [written(one) if self._comm.rank == root else contiguous(one) for one in tensors]
-        requests = [self._comm.reduce(one, None, op_of(opts.reduceOp, one.dtype), root, **self._keywords(opts)) for one in given]
+        requests = [self._comm.reduce(one, None, root=root, **self._reduction(opts.reduceOp, one.dtype), **self._keywords(opts)) for one in given]
         return self._work(requests, list(tensors), copies(list(zip(tensors, given))) if self._comm.rank == root else None)
 
     @ordered(COLLECTIVES)
     def _reduce_scatter_base(self, output: Tensor, tensor: Tensor, opts: Any, /, **options: Any) -> GroupWork:
         given = contiguous(tensor)
         got = self._beside(written(output), given)
-        request = self._comm.reduce_scatter(given, got, op_of(opts.reduceOp, given.dtype), **self._keywords(opts), **options)
+        request = self._comm.reduce_scatter(given, got, **self._reduction(opts.reduceOp, given.dtype), **self._keywords(opts), **options)
         return self._work([request], [output], copies([(output, got)]))
 
     @ordered(COLLECTIVES)
@@ -304,7 +313,7 @@ class Collectives:
             got = written(output)
             counts = [part.numel() for part in parts]
             whole = joined(parts)
-            requests.append(self._comm.reduce_scatterv(whole, got, counts, op_of(opts.reduceOp, whole.dtype),
+            requests.append(self._comm.reduce_scatterv(whole, got, counts, **self._reduction(opts.reduceOp, whole.dtype),
                                                        **self._keywords(opts)))
             pairs.append((output, got))
         return self._work(requests, list(outputs), copies(pairs))
@@ -314,14 +323,14 @@ class Collectives:
         check_list("reduce_scatter", outputs, len(inputs))
         given = [contiguous(one) for one in inputs]
         got = [self._beside(written(output), one) for output, one in zip(outputs, given)]
-        requests = [self._comm.reduce_scatter(one, place, op_of(opts.reduceOp, one.dtype), **self._keywords(opts))
+        requests = [self._comm.reduce_scatter(one, place, **self._reduction(opts.reduceOp, one.dtype), **self._keywords(opts))
                     for one, place in zip(given, got)]
         return self._work(requests, list(outputs), copies(list(zip(outputs, got))))
 
     @ordered(COLLECTIVES)
     def _average(self, buffer: Tensor, **options: Any) -> GroupWork:
-        """All-reduces a contiguous tensor in place by "avg". The work's value is the buffer itself."""
-        return self._work([self._comm.all_reduce(buffer, op="avg", async_op=True, **options)], buffer)
+        """Averages a contiguous tensor in place. The work's value is the buffer itself."""
+        return self._work([self._comm.all_reduce(buffer, async_op=True, **self._average_of(buffer.dtype), **options)], buffer)
 
     # ---- Moves ----
 
