@@ -102,6 +102,9 @@ struct Throwing {
     if (error) throw *error;
     return value;
   }
+  static void outcome(const std::optional<Error>& error) {
+    if (error) throw *error;
+  }
 };
 
 /// Functions return Result<T> and throw nothing of their own (memory may run out).
@@ -126,6 +129,10 @@ struct Returning {
   static Result<T> outcome(const std::optional<Error>& error, T value) {
     if (error) return *error;
     return value;
+  }
+  static Result<> outcome(const std::optional<Error>& error) {
+    if (error) return *error;
+    return {};
   }
 };
 

@@ -231,14 +231,16 @@ class BasicPipeline {
   Return<std::string> simulate(const PipelineCosts& costs = {}) const {
     const goss_pipeline_costs given = costs.raw();
     char* json = nullptr;
-    const goss_status status = goss_pipeline_simulate(handle(), &given, &json);
+    goss_status status = checkTimes("goss_pipeline_simulate", costs);
+    if (status == GOSS_SUCCESS) status = goss_pipeline_simulate(handle(), &given, &json);
     return Errors::finish(status, [&] { return detail::takeText(json); });
   }
   /// Draws the priced schedule, as text or as SVG.
   Return<std::string> draw(const PipelineCosts& costs = {}, bool is_svg = false) const {
     const goss_pipeline_costs given = costs.raw();
     char* text = nullptr;
-    const goss_status status = goss_pipeline_draw(handle(), &given, is_svg ? 1 : 0, &text);
+    goss_status status = checkTimes("goss_pipeline_draw", costs);
+    if (status == GOSS_SUCCESS) status = goss_pipeline_draw(handle(), &given, is_svg ? 1 : 0, &text);
     return Errors::finish(status, [&] { return detail::takeText(text); });
   }
   /// Collective: runs the schedule over a communicator of as many ranks.
@@ -254,6 +256,14 @@ class BasicPipeline {
 
  private:
   explicit BasicPipeline(goss_pipeline_t handle) : handle_(handle) {}
+  goss_status checkTimes(const char* function, const PipelineCosts& costs) const {
+    if (costs.stage_times_s.empty()) return GOSS_SUCCESS;
+    std::int32_t stages = 0;
+    if (const goss_status status = goss_pipeline_size(handle(), nullptr, &stages, nullptr); status != GOSS_SUCCESS)
+      return status;
+    return detail::expectCount(function, "stage_times_s", costs.stage_times_s.size(),
+                               3 * static_cast<std::size_t>(stages));
+  }
   detail::Owned<goss_pipeline_t, goss_pipeline_destroy> handle_;
 };
 

@@ -109,7 +109,7 @@ class BasicRequest {
       const std::optional<Error> refused = request.finish();
       if (!first) first = refused ? refused : request.failure_;
     }
-    return Errors::finish(first ? goss_set_last_error(first->status(), first->what()) : GOSS_SUCCESS);
+    return Errors::outcome(first);
   }
 
   /// Waits for any of the pending requests and returns its index; requests.size() if none is pending.

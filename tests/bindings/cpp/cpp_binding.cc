@@ -443,6 +443,16 @@ void communicators(Comm& comm) {
   if (comm.rank() == 0) doomed.abort("the test ends it");
   check(statusOf([&] { doomed.barrier({.timeout_ms = 5000}); }) == GOSS_ERR_ABORTED, "abort");
   check(doomed.error().has_value(), "the error of a communicator");
+  Comm other = comm.dup();
+  comm.barrier();
+  if (comm.rank() == comm.size() - 1) other.abort("the test ends it");
+  try {
+    gossamer::Request barrier = other.async().barrier({.timeout_ms = 5000});
+    gossamer::Request::waitAll({&barrier, 1});
+    check(false, "a barrier of an aborted communicator");
+  } catch (const gossamer::Error& error) {
+    check(error.status() == GOSS_ERR_ABORTED && error.worldRank() == comm.size() - 1, "waitAll blames a rank");
+  }
 }
 
 void codecs(Comm& comm) {
@@ -481,6 +491,12 @@ void pipeline(Comm& comm) {
   check(gossamer::Pipeline::read(schedule.write()).actions(0).size() == schedule.actions(0).size(),
         "a schedule as text");
   check(schedule.simulate().find("makespan_s") != std::string::npos && !schedule.draw().empty(), "a priced schedule");
+  const std::vector<double> times(static_cast<std::size_t>(3 * ranks) + 1, 1.0);
+  const std::span<const double> all(times);
+  check(!schedule.simulate({.stage_times_s = all.first(all.size() - 1)}).empty(), "times of all stages");
+  check(statusOf([&] { (void)schedule.simulate({.stage_times_s = all}); }) == GOSS_ERR_INVALID_ARGUMENT, "too many");
+  check(statusOf([&] { (void)schedule.draw({.stage_times_s = all.first(1)}); }) == GOSS_ERR_INVALID_ARGUMENT,
+        "too few");
   check(!gossamer::pipelineNames().empty() && schedule.stageRank(ranks - 1) == ranks - 1, "names and stages");
   int forwards = 0;
   float last = 0;
