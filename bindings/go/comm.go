@@ -73,6 +73,12 @@ func (c *Comm) interrupt(f func(raw abi.Comm) abi.Status) error {
 	return call(c.raw, func() abi.Status { return f(c.raw) })
 }
 
+func (c *Comm) isClosed() bool {
+	c.life.RLock()
+	defer c.life.RUnlock()
+	return c.raw == nil
+}
+
 // check returns the error of a call that this locked OS thread has made, and works after Close, too.
 func (c *Comm) check(status abi.Status) error {
 	c.life.RLock()

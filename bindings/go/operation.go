@@ -348,7 +348,7 @@ func (r *Request) Err() error {
 	})
 }
 
-// Free ends a plan that is not under way.
+// Free ends a plan that is not under way; Close of its communicator has ended it already.
 func (r *Request) Free() error {
 	raw, err := r.take("Free", false)
 	if err != nil {
@@ -358,6 +358,9 @@ func (r *Request) Free() error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.raw, r.isTaken = raw, false
+	if r.comm.isClosed() {
+		err = nil
+	}
 	if err == nil {
 		r.isPlan = false
 		r.operation.lend(-1)

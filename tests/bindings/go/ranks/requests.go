@@ -19,6 +19,7 @@ func requests(r ranks) {
 	started(r)
 	planned(r)
 	refused(r)
+	plannedOnClosed(r)
 	closed(r)
 }
 
@@ -82,6 +83,17 @@ func refused(r ranks) {
 	is(errors.Is(err, gossamer.ErrInvalidArgument), "%v", err)
 	err = gossamer.Group(r.ctx, r.comm, gossamer.In(gossamer.Operation[gossamer.Buffer[int32]]{}))
 	is(errors.Is(err, gossamer.ErrInvalidArgument), "%v", err)
+}
+
+// plannedOnClosed: a plan may end after its communicator, and gives back the Buffer of another one.
+func plannedOnClosed(r ranks) {
+	first, second := value(r.comm.Dup()), value(r.comm.Dup())
+	buffer := filled(r, first, int32(0), 3)
+	plan := value(gossamer.Plan(second, gossamer.AllReduce(buffer, buffer, gossamer.Sum)))
+	must(second.Close())
+	must(plan.Free())
+	must(buffer.Free())
+	must(first.Close())
 }
 
 // closed: what is under way ends with its communicator.
