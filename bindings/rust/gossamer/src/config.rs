@@ -53,9 +53,9 @@ macro_rules! numbers {
     )* };
 }
 macro_rules! times {
-    ($($name:ident = $field:ident),*) => { $(
+    ($($name:ident = $field:ident >= $least:literal),*) => { $(
         pub fn $name(mut self, time: Duration) -> Config {
-            self.raw.$field = milliseconds(time);
+            self.raw.$field = milliseconds(time).max($least);
             self
         }
     )* };
@@ -87,10 +87,10 @@ impl Config {
     numbers!(fragment_bytes: u64, unexpected_bytes: u64, shm_ring_bytes: u64, shm_direct_bytes: u64, spin_us: i32);
     numbers!(bootstrap_port: i32, sim_seed: u64, sim_drop: f64);
     times!(
-        timeout = timeout_ms,
-        bootstrap_timeout = bootstrap_timeout_ms,
-        silence = silence_ms,
-        device_hold = device_hold_ms
+        timeout = timeout_ms >= 1,
+        bootstrap_timeout = bootstrap_timeout_ms >= 1,
+        silence = silence_ms >= 0,
+        device_hold = device_hold_ms >= 0
     );
 
     pub fn unique_id(mut self, id: &UniqueId) -> Config {

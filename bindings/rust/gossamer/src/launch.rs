@@ -44,9 +44,9 @@ pub(crate) struct RawOptions {
     _texts: Vec<CString>,
 }
 
-/// At least 1: 0 is the communicator's deadline.
+/// A part of a millisecond counts as one.
 pub(crate) fn milliseconds(time: Duration) -> i64 {
-    time.as_millis().clamp(1, i64::MAX as u128) as i64
+    ((time.as_nanos() + 999_999) / 1_000_000).min(i64::MAX as u128) as i64
 }
 
 impl Options {
@@ -54,7 +54,7 @@ impl Options {
         // SAFETY: a struct of numbers and pointers; goss_options_init writes it.
         let mut raw: sys::goss_options = unsafe { std::mem::zeroed() };
         check(unsafe { sys::goss_options_init(&mut raw, std::mem::size_of_val(&raw)) })?;
-        raw.timeout_ms = self.timeout.map_or(0, milliseconds);
+        raw.timeout_ms = self.timeout.map_or(0, |time| milliseconds(time).max(1));
         raw.scale = self.scale.unwrap_or(1.0);
         raw.tensor = self.tensor;
         let mut texts = Vec::new();
