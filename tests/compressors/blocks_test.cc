@@ -1,6 +1,7 @@
 /// Random blocks: payloads that hold the same blocks are added up before they are laid out.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -48,6 +49,32 @@ TEST(RandomBlocks, AddUpToTheSameBitsTogetherAsOneByOne) {
     expectSumOfDecodings("randk:ratio=0.5,block=8+none", count);
   }
   expectSumOfDecodings("randk:ratio=1,block=32+topk:ratio=0.001+int8", kLong); // indices, no bit map
+}
+
+// 6 of 10 blocks are one of each run of 1, 2, 2, 1, 2 and 2: those of runs of one are always sent, as the catalogue
+// says.
+TEST(RandomBlocks, AreDrawnUniformlyFromTheirRunsAtHighRatiosToo) {
+  constexpr std::size_t kBlocks = 10, kBlock = 8;
+  constexpr std::uint32_t kSteps = 4000;
+  const auto codec = codecOf("randk:ratio=0.6,block=8+none");
+  const Floats ones(kBlocks * kBlock, 1.0f);
+  Floats sums(ones.size());
+  for (std::uint32_t step = 0; step < kSteps; ++step) {
+    EncodeCase whole{ones};
+    whole.step = step;
+    DecodeCase payload{{encode(*codec, whole)}, Floats(ones.size())};
+    payload.step = step;
+    const Floats sent = decode(*codec, payload);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] += sent[i];
+    }
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const std::size_t block = i / kBlock;
+    const double expected = block == 0 || block == 5 ? kSteps : kSteps / 2.0;
+    EXPECT_NEAR(sums[i], expected, 6 * std::sqrt(kSteps / 4.0)) << "block " << block;
+    EXPECT_EQ(sums[i], sums[block * kBlock]);
+  }
 }
 
 TEST(RandomBlocks, AreLaidOutOnWholeLinesAsAnywhere) {

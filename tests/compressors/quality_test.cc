@@ -112,5 +112,12 @@ TEST(QualityOfSparsifiers, CocktailSendsAsManyBytesAsItsAuthorsSay) {
   EXPECT_NEAR(bytes, 0.0228, 0.0228 * 0.05);
 }
 
+TEST(Natural, EndsAtTheLargestAndTheSmallestOfItsPowers) {
+  const Floats values = {0x1p17f, 0x1p18f, -3e38f, 0x1p-108f, 0x1p-110f, -0.0f};
+  const Floats expected = {0x1p17f, 0x1p17f, -0x1p17f, 0x1p-108f, 0, 0};
+  const auto codec = codecOf("natural:round=nearest");
+  expectSameBits(decode(*codec, encode(*codec, values), values.size()), expected, "natural");
+}
+
 } // namespace
 } // namespace goss::test
