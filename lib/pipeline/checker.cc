@@ -1,11 +1,10 @@
 #include "pipeline/checker.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <tuple>
 
+#include "pipeline/invalid.h"
 #include "pipeline/walk.h"
 
 namespace goss::pipeline {
@@ -14,29 +13,24 @@ namespace {
 
 using Kind = ActionKind;
 
-template <typename... Args>
-Status broken(fmt::format_string<Args...> text, Args&&... args) {
-  return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format(text, std::forward<Args>(args)...));
-}
-
 /// Checks sizes and numbers, so that the code behind it may index without checks.
 Status checkShape(const Schedule& s) {
-  if (s.ranks < 1 || s.micro_batches < 1 || s.stage_rank.empty()) return broken("the schedule is empty");
+  if (s.ranks < 1 || s.micro_batches < 1 || s.stage_rank.empty()) return invalid("the schedule is empty");
   if (s.per_rank.size() != static_cast<std::size_t>(s.ranks)) {
-    return broken("the schedule has {} ranks, but {} lists of actions", s.ranks, s.per_rank.size());
+    return invalid("the schedule has {} ranks, but {} lists of actions", s.ranks, s.per_rank.size());
   }
   std::vector<int> seen(s.stage_rank.size(), 0);
   for (const auto& chain : s.chains) {
     for (const int stage : chain) {
-      if (stage < 0 || stage >= s.stages()) return broken("a chain names stage {} of {}", stage, s.stages());
+      if (stage < 0 || stage >= s.stages()) return invalid("a chain names stage {} of {}", stage, s.stages());
       ++seen[static_cast<std::size_t>(stage)];
     }
   }
   for (int stage = 0; stage < s.stages(); ++stage) {
     const auto at = static_cast<std::size_t>(stage);
-    if (seen[at] != 1) return broken("stage {} is in {} chains instead of one", stage, seen[at]);
+    if (seen[at] != 1) return invalid("stage {} is in {} chains instead of one", stage, seen[at]);
     if (s.stage_rank[at] < 0 || s.stage_rank[at] >= s.ranks) {
-      return broken("stage {} is on rank {}, which does not exist", stage, s.stage_rank[at]);
+      return invalid("stage {} is on rank {}, which does not exist", stage, s.stage_rank[at]);
     }
   }
   return Status::ok();
@@ -47,17 +41,17 @@ Status checkActions(const Schedule& s) {
   for (int rank = 0; rank < s.ranks; ++rank) {
     for (const Action& action : s.per_rank[static_cast<std::size_t>(rank)]) {
       if (action.stage >= s.stages()) {
-        return broken("rank {}: {} is about a stage that does not exist", rank, toText(action));
+        return invalid("rank {}: {} is about a stage that does not exist", rank, toText(action));
       }
       if (action.micro_batch < 0 || action.micro_batch >= s.micro_batches) {
-        return broken("rank {}: {} is about a micro-batch that does not exist", rank, toText(action));
+        return invalid("rank {}: {} is about a micro-batch that does not exist", rank, toText(action));
       }
       if (s.stage_rank[action.stage] != rank) {
-        return broken("rank {}: {} is about a stage of rank {}", rank, toText(action), s.stage_rank[action.stage]);
+        return invalid("rank {}: {} is about a stage of rank {}", rank, toText(action), s.stage_rank[action.stage]);
       }
       if (action.chain != places[action.stage].chain) {
-        return broken("rank {}: {} says chain {}, but its stage is in chain {}", rank, toText(action), action.chain,
-                      places[action.stage].chain);
+        return invalid("rank {}: {} says chain {}, but its stage is in chain {}", rank, toText(action), action.chain,
+                       places[action.stage].chain);
       }
     }
   }
@@ -117,7 +111,7 @@ class RankChecker {
            s_.stage_rank[static_cast<std::size_t>(stage)] != s_.stage_rank[static_cast<std::size_t>(other)];
   }
   Status refuse(const Action& action, const char* why) const {
-    return broken("rank {}: {} {}", rank_, toText(action), why);
+    return invalid("rank {}: {} {}", rank_, toText(action), why);
   }
 
   Status take(const Action& a, std::size_t position) {
@@ -163,8 +157,8 @@ class RankChecker {
     Progress& p = of(a);
     if (!p.forward) return refuse(a, "comes before its forward");
     if (a.version != p.version) {
-      return broken("rank {}: {} uses version {} of the weights, but its forward used version {}", rank_, toText(a),
-                    a.version, p.version);
+      return invalid("rank {}: {} uses version {} of the weights, but its forward used version {}", rank_, toText(a),
+                     a.version, p.version);
     }
     const bool is_whole = a.kind == Kind::backward;
     if (a.kind == Kind::backwardWeight) {
@@ -214,19 +208,19 @@ class RankChecker {
       if (!runsHere(a.stage, k)) continue;
       ++expected;
       if (!std::binary_search(open.begin(), open.end(), k)) {
-        return broken("rank {}: {} comes before the gradient of micro-batch {}", rank_, toText(a), k);
+        return invalid("rank {}: {} comes before the gradient of micro-batch {}", rank_, toText(a), k);
       }
     }
     if (static_cast<int>(open.size()) != expected) {
-      return broken("rank {}: {} would also take the gradient of micro-batch {}", rank_, toText(a), open.back());
+      return invalid("rank {}: {} would also take the gradient of micro-batch {}", rank_, toText(a), open.back());
     }
     return Status::ok();
   }
   Status takeStep(const Action& a, std::size_t position) {
     StageState& state = stages_[a.stage];
     if (a.version != state.steps + 1) {
-      return broken("rank {}: {} makes version {} of the weights, but the next is {}", rank_, toText(a), a.version,
-                    state.steps + 1);
+      return invalid("rank {}: {} makes version {} of the weights, but the next is {}", rank_, toText(a), a.version,
+                     state.steps + 1);
     }
     if (Status status = takesExactly(a); !status.isOk()) return status;
     state.open.clear();
@@ -237,7 +231,7 @@ class RankChecker {
 
   Status useVersion(const Action& a, std::size_t position) {
     if (a.version < 0 || a.version > stages_[a.stage].steps) {
-      return broken("rank {}: {} uses version {} of the weights, which is not made yet", rank_, toText(a), a.version);
+      return invalid("rank {}: {} uses version {} of the weights, which is not made yet", rank_, toText(a), a.version);
     }
     return countVersions(a, position);
   }
@@ -251,8 +245,8 @@ class RankChecker {
       last_use_[a.stage].erase(last_use_[a.stage].begin());
     live_versions_ = std::max(live_versions_, alive);
     if (limits_.versions > 0 && alive > limits_.versions) {
-      return broken("rank {}: at {}, {} versions of the weights are alive, more than the limit of {}", rank_, toText(a),
-                    alive, limits_.versions);
+      return invalid("rank {}: at {}, {} versions of the weights are alive, more than the limit of {}", rank_,
+                     toText(a), alive, limits_.versions);
     }
     return Status::ok();
   }
@@ -260,8 +254,8 @@ class RankChecker {
   Status hold(const Action& a) {
     peak_ = std::max(peak_, ++held_);
     if (limits_.activations > 0 && held_ > limits_.activations) {
-      return broken("rank {}: at {}, {} activations are held, more than the limit of {}", rank_, toText(a), held_,
-                    limits_.activations);
+      return invalid("rank {}: at {}, {} activations are held, more than the limit of {}", rank_, toText(a), held_,
+                     limits_.activations);
     }
     return Status::ok();
   }
@@ -288,8 +282,8 @@ class RankChecker {
         if (Status status = checkComplete(stage, k); !status.isOk()) return status;
       }
       if (!stages_[static_cast<std::size_t>(stage)].open.empty()) {
-        return broken("rank {}: no step of stage {} takes the gradient of micro-batch {}", rank_, stage,
-                      stages_[static_cast<std::size_t>(stage)].open.front());
+        return invalid("rank {}: no step of stage {} takes the gradient of micro-batch {}", rank_, stage,
+                       stages_[static_cast<std::size_t>(stage)].open.front());
       }
     }
     return Status::ok();
@@ -299,7 +293,7 @@ class RankChecker {
     const StagePlace& place = places_[static_cast<std::size_t>(stage)];
     if (!runsHere(stage, k)) return Status::ok();
     const auto missing = [&](const char* what) {
-      return broken("rank {}: stage {} has no {} of micro-batch {}", rank_, stage, what, k);
+      return invalid("rank {}: stage {} has no {} of micro-batch {}", rank_, stage, what, k);
     };
     if (!p.forward) return missing("forward");
     if (!p.inputDone()) return missing("backward");
@@ -331,17 +325,17 @@ Status checkChains(const Schedule& s) {
       if (a.kind != Kind::forward) continue;
       const auto k = static_cast<std::size_t>(a.micro_batch);
       if (chain_of[k] >= 0 && chain_of[k] != a.chain) {
-        return broken("micro-batch {} runs in chain {} and in chain {}", k, chain_of[k], a.chain);
+        return invalid("micro-batch {} runs in chain {} and in chain {}", k, chain_of[k], a.chain);
       }
       chain_of[k] = a.chain;
       ++stages_done[k];
     }
   }
   for (std::size_t k = 0; k < chain_of.size(); ++k) {
-    if (chain_of[k] < 0) return broken("no stage has a forward of micro-batch {}", k);
+    if (chain_of[k] < 0) return invalid("no stage has a forward of micro-batch {}", k);
     const std::size_t stages = s.chains[static_cast<std::size_t>(chain_of[k])].size();
     if (static_cast<std::size_t>(stages_done[k]) != stages) {
-      return broken("micro-batch {} passes {} of {} stages", k, stages_done[k], stages);
+      return invalid("micro-batch {} passes {} of {} stages", k, stages_done[k], stages);
     }
   }
   return Status::ok();
@@ -372,8 +366,8 @@ Status checkPairs(const Schedule& s, std::size_t& messages) {
     const auto& [sent, received] = both;
     for (std::size_t i = 0; i < std::max(sent.size(), received.size()); ++i) {
       if (i < sent.size() && i < received.size() && sent[i] == received[i]) continue;
-      return broken("message {} from rank {} to rank {} is not the one that is received there: {} sends, {} receives",
-                    i, ranks.first, ranks.second, sent.size(), received.size());
+      return invalid("message {} from rank {} to rank {} is not the one that is received there: {} sends, {} receives",
+                     i, ranks.first, ranks.second, sent.size(), received.size());
     }
   }
   return Status::ok();

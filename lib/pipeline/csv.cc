@@ -1,13 +1,12 @@
 #include "pipeline/csv.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "pipeline/checker.h"
 #include "pipeline/generate.h"
+#include "pipeline/invalid.h"
 
 namespace goss::pipeline {
 
@@ -15,11 +14,6 @@ namespace {
 
 constexpr int kMaxStages = 65535;
 constexpr int kMaxMicroBatches = 1 << 24;
-
-template <typename... Args>
-Status invalid(fmt::format_string<Args...> text, Args&&... args) {
-  return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format(text, std::forward<Args>(args)...));
-}
 
 /// Takes decimal digits from the front.
 std::optional<int> takeNumber(std::string_view& text) {

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/wide_area.h"
+
 namespace goss {
 
 namespace {
@@ -120,7 +122,7 @@ schedule::Links linksBetween(const std::vector<PeerCard>& cards, const std::vect
     if (hosts.size() < 2) break;
     double port = rules.tuning.network.bandwidth_bytes_per_s;
     if (isFarFromOthers(cards, ranks, members.front(), rules))
-      port = members.size() > 1 ? widePrice(RoundTrips::kWide_s, rules).bandwidth_bytes_per_s : 0;
+      port = members.size() > 1 ? widePrice(kWideAreaRoundTrip_s, rules).bandwidth_bytes_per_s : 0;
     links.setNode(members, {port, port});
   }
   if (hosts.size() > 1 || rules.sockets_only) return links;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/wide_area.h"
 #include "gossamer/algorithm.h"
 #include "schedule/compress.h"
 #include "schedule/layout.h"
@@ -13,8 +14,8 @@
 
 namespace goss {
 
-/// Links of at least this latency are a wide-area network's. Waking a thread up takes less than a hundredth of it.
-inline constexpr double kFar_s = 1e-3;
+/// Links of at least this latency are a wide-area network's.
+inline constexpr double kFar_s = kWideAreaRoundTrip_s / 2;
 /// Minimum number of fragments in flight.
 inline constexpr std::uint32_t kWindow = 4;
 

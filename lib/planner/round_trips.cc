@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/wide_area.h"
+
 namespace goss {
 
 RoundTrips::RoundTrips(const std::vector<PeerCard>& cards) {
@@ -16,7 +18,7 @@ std::pair<int, int> RoundTrips::hostsOf(int one, int other) const {
 
 void RoundTrips::add(int one, int other, double round_trip_s) {
   const auto hosts = hostsOf(one, other);
-  if (hosts.first == hosts.second || (round_trip_s > 0 && round_trip_s < kWide_s)) return;
+  if (hosts.first == hosts.second || (round_trip_s > 0 && round_trip_s < kWideAreaRoundTrip_s)) return;
   double& known_s = by_hosts_[hosts];
   if (round_trip_s > 0) known_s = known_s > 0 ? std::min(known_s, round_trip_s) : round_trip_s;
 }

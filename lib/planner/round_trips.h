@@ -16,9 +16,6 @@ namespace goss {
 /// A value. Ranks that add equal round trips hold equal objects, so that they may plan by them.
 class RoundTrips {
  public:
-  /// Round trips in seconds that are at least as long are those of a wide-area network.
-  static constexpr double kWide_s = 2e-3;
-
   /// Knows no round trip: every network counts as a local one.
   RoundTrips() = default;
   /// For the hosts of `cards`, one card a rank. No round trip is known yet.

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/wide_area.h"
+
 namespace goss::platform {
 
 namespace {
@@ -135,7 +137,6 @@ namespace {
 
 constexpr int kTcpRtoMaxMs = 44; // TCP_RTO_MAX_MS of Linux 6.15, which older headers do not name.
 constexpr int kLongestPauseMs = 1000;
-constexpr double kWideAreaRoundTrip_s = 2e-3;
 
 bool setCongestionControl(int fd, const std::string& name) {
   return ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) == 0;

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/median.h"
+#include "base/wide_area.h"
 #include "survey/link_ping.h"
 #include "survey/link_stream.h"
 
@@ -74,7 +75,7 @@ double rateOf(const SteadyRate& rate) { return rate.seen_bytes_per_s > 0 ? rate.
 Result<MeasuredLink> measure(Communicator& communicator, int peer, const RoundTrip& round_trip, double alone_s,
                              std::int64_t timeout_ms) {
   const double round_trip_s = round_trip.shortest_s;
-  const bool near = round_trip_s < kNearRoundTrip_s;
+  const bool near = round_trip_s < kWideAreaRoundTrip_s;
   MeasuredLink link{round_trip_s / 2, 0, kNoRelay, 0, 0, 0, near ? 0 : round_trip.spread};
   if (alone_s <= 0) return link;
   if (near) {
@@ -120,7 +121,7 @@ Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& li
   std::vector<LinkStream::Peer> far;
   for (int rank = 0; rank < communicator.size(); ++rank) {
     const double round_trip_s = 2 * links[static_cast<std::size_t>(rank)].latency_s;
-    if (rank != communicator.rank() && round_trip_s >= kNearRoundTrip_s) far.push_back({rank, round_trip_s});
+    if (rank != communicator.rank() && round_trip_s >= kWideAreaRoundTrip_s) far.push_back({rank, round_trip_s});
   }
   if (far.empty()) return Status::ok();
   const double span_s = std::min(time.together_s, std::max(kMinTogether_s, kRoundTripsTogether * longest_s.value()));
@@ -457,7 +458,7 @@ int partnerInRound(int size, int rank, int round) {
 
 /// Both ranks of the pair compute the same.
 double timeAlone(double round_trip_s, int size, int round, const MeasurementTime& time) {
-  if (round_trip_s < kNearRoundTrip_s) return kNear_s;
+  if (round_trip_s < kWideAreaRoundTrip_s) return kNear_s;
   const double least_s = std::max(kMinAlone_s, kRoundTripsAlone * round_trip_s);
   const double share_s = time.alone_s / roundsOf(size);
   // Two ranks do not stream together, and so have all the time.

@@ -9,13 +9,11 @@
 #include <optional>
 #include <vector>
 
+#include "base/wide_area.h"
 #include "communicator/communicator.h"
 #include "gossamer/transport.h"
 
 namespace goss {
-
-/// Round trip in seconds below which links get more pings and large chunks.
-inline constexpr double kNearRoundTrip_s = 2e-3;
 
 /// The bytes of one flow: `bytes[i]` arrived at `at_s[i]`, in order of time.
 struct Arrivals {
@@ -120,7 +118,7 @@ class LinkStream {
   [[nodiscard]] double now_s() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
   Result<std::vector<SteadyRate>> exchange();
   [[nodiscard]] bool isOver() const;
-  [[nodiscard]] static bool isNear(const Flow& flow) { return flow.peer.round_trip_s < kNearRoundTrip_s; }
+  [[nodiscard]] static bool isNear(const Flow& flow) { return flow.peer.round_trip_s < kWideAreaRoundTrip_s; }
   [[nodiscard]] bool timeIsOver(Flow& flow) const;
   [[nodiscard]] std::vector<SteadyRate> rates() const;
   /// Bytes that the peer took in the last round trip.

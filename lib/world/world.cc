@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/wide_area.h"
 #include "builtins/builtins.h"
 #include "gossamer/transport_names.h"
 #include "planner/link_prices.h"
@@ -281,7 +282,7 @@ LinkReport World::reportOf(const Status& linked) const {
   for (int peer = rank() + 1; peer < size(); ++peer) {
     const bool elsewhere = !isHere(peer);
     const double seconds = elsewhere ? mesh_->roundTrip_s(peer) : 0;
-    if (seconds >= RoundTrips::kWide_s || (elsewhere && mesh_->relayedBy(peer) >= 0))
+    if (seconds >= kWideAreaRoundTrip_s || (elsewhere && mesh_->relayedBy(peer) >= 0))
       report.round_trips.emplace_back(peer, seconds);
   }
   return report;

@@ -14,6 +14,8 @@ namespace goss::transports {
 
 /// Bytes that an unexpected message costs the receiver beside its payload.
 inline constexpr std::uint64_t kMessageCost = 256;
+/// Credit for a message of which `held` bytes come before it has matched a receive.
+inline std::uint64_t costOfHeld(std::uint64_t held) { return held > 0 ? kMessageCost + held : 0; }
 
 /// Bytes in use, by flow (flowOf() of the tag). One thread.
 class FlowBytes {

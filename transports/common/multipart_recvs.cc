@@ -11,9 +11,6 @@ namespace {
 /// Bytes at the end of a message that passOn() leaves, because the last bytes complete it.
 constexpr std::size_t kLeftBytes = 64;
 
-/// Credit for a message of which `held` bytes come before it has matched a receive.
-std::uint64_t costOf(std::uint64_t held) { return held > 0 ? kMessageCost + held : 0; }
-
 } // namespace
 
 Status MultipartRecvs::message(const MessageHeader& header, std::span<const std::byte> bytes) {
@@ -28,13 +25,13 @@ Status MultipartRecvs::message(const MessageHeader& header, std::span<const std:
 Status MultipartRecvs::begin(const MessageHeader& header, std::uint64_t ahead, std::span<const std::byte> bytes) {
   if (ahead > header.bytes || bytes.size() > ahead)
     return protocolError(matcher_.peer(), "a message that begins with more than all of it");
-  if (Status charged = charge(costOf(ahead)); !charged.isOk()) return charged;
+  if (Status charged = charge(costOfHeld(ahead)); !charged.isOk()) return charged;
   Arrivals::Arrival* arrival = arrivals_.add(header, ahead);
   if (arrival == nullptr) return memoryError(matcher_.peer());
   goes_on_ = ahead > 0;
   const std::uint64_t number = arrival->number;
   if (!arrival->sink.wasKept()) {
-    release(header.tag, costOf(ahead));
+    release(header.tag, costOfHeld(ahead));
     answer(*arrival);
   }
   return bytes.empty() ? Status::ok() : more(number, bytes);
@@ -104,7 +101,7 @@ bool MultipartRecvs::settle() {
   for (const Released& released : matcher_.takeReleased()) {
     // A message without a number came whole, unless its bytes are fetched later.
     const bool whole = released.ticket == 0 && released.held == released.bytes;
-    release(released.tag, whole ? kMessageCost + released.held : costOf(released.held));
+    release(released.tag, whole ? kMessageCost + released.held : costOfHeld(released.held));
     if (Arrivals::Arrival* arrival = arrivals_.find(released.ticket)) answer(*arrival);
   }
   return true;

@@ -15,7 +15,6 @@ namespace goss::platform {
 
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::uint64_t kMagic = 0x676f73732d6d656dULL;
 
 /// Lies in a page of its own before the memory, so that freeing needs no table.

@@ -8,6 +8,9 @@
 
 namespace goss::platform {
 
+/// Bytes of a huge page of x86-64, and of arm64 with pages of 4 KiB.
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
 /// Page-aligned, zeroed and touched memory, on huge pages where the system allows. Errors: resource. Thread-safe.
 Result<void*> allocatePages(std::size_t bytes);
 /// Gives this process all whole pages of mapped memory at once, so that its first uses need not ask the system one by

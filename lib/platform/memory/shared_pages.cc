@@ -10,11 +10,12 @@
 #include <cstring>
 #include <utility>
 
+#include "platform/memory/pages.h"
+
 namespace goss::platform {
 
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 46;
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 

@@ -19,9 +19,6 @@ constexpr int kMaxSteps = 32;
 /// The reader returns released credit to the sender when it is this part of the whole credit.
 constexpr std::uint64_t kReleasedPart = 8;
 
-/// Credit that an announced message takes before it has matched a receive.
-std::uint64_t announcedCost(std::uint64_t eager) { return eager > 0 ? kMessageCost + eager : 0; }
-
 /// Whether all of the message comes without being asked for.
 bool comesWhole(const Arrivals::Arrival& arrival) { return arrival.held > 0 && arrival.held == arrival.header.bytes; }
 
@@ -145,7 +142,7 @@ FrameReader::Step FrameReader::beginMessage(const MessageHeader& header) {
 
 FrameReader::Step FrameReader::announce(const Frame& frame) {
   const MessageHeader& header = frame.header;
-  const std::uint64_t cost = announcedCost(frame.eager);
+  const std::uint64_t cost = costOfHeld(frame.eager);
   // The sender does not count messages that are complete for it, of which as many may be on the way.
   if (arrivals_.size() >= 2 * kMaxAnnounced || !charge(cost)) return malformed();
   Arrival* arrival = arrivals_.add(header, frame.eager);
@@ -158,7 +155,7 @@ FrameReader::Step FrameReader::announce(const Frame& frame) {
 
 FrameReader::Step FrameReader::handleAdvance(const Frame& frame) {
   const std::uint64_t number = frame.header.tag;
-  const std::uint64_t cost = announcedCost(frame.header.bytes);
+  const std::uint64_t cost = costOfHeld(frame.header.bytes);
   Arrival* arrival = arrivals_.find(number);
   if (arrival == nullptr) return malformed();
   if (arrival->held > 0 || frame.header.bytes > arrival->header.bytes || !charge(cost)) return malformed();
@@ -274,7 +271,7 @@ void FrameReader::endIfWhole(Arrival& arrival) {
 bool FrameReader::settle() {
   if (!matcher_.hasReleased()) return false;
   for (const Released& one : matcher_.takeReleased()) {
-    release(one.tag, one.ticket == 0 ? kMessageCost + one.bytes : announcedCost(one.held));
+    release(one.tag, one.ticket == 0 ? kMessageCost + one.bytes : costOfHeld(one.held));
     if (Arrival* arrival = arrivals_.find(one.ticket)) answer(*arrival);
   }
   return true;
