@@ -74,8 +74,11 @@ int allReduceMinimum(const int* mine, int* minimum, int count, MPI_Comm comm) {
   return real(mine, minimum, count, MPI_INT, MPI_MIN, comm);
 }
 
-/// Collective over `comm`. Each rank has tried to make `goss`; all keep theirs if no rank has failed.
-Found agree(MPI_Comm comm, const Outcome& outcome, goss_comm_t goss) {
+Found meet(MPI_Comm comm);
+
+/// Collective over `comm`. Each rank has tried to make `goss`; all keep theirs if no rank has failed. `may_meet`: where
+/// resources were short, the ranks then meet(), for a world gives each communicator a number that it never gives again.
+Found agree(MPI_Comm comm, const Outcome& outcome, goss_comm_t goss, bool may_meet = false) {
   std::shared_ptr<Communicator> made;
   if (outcome.status == GOSS_SUCCESS) made = keep(comm, goss);
   const int mine[2] = {static_cast<int>(outcome.status), made != nullptr && made->hasPlainNeighbors() ? 1 : 0};
@@ -84,6 +87,10 @@ Found agree(MPI_Comm comm, const Outcome& outcome, goss_comm_t goss) {
   if (minimum[0] == GOSS_SUCCESS) {
     made->serves_neighbors = minimum[1] == 1;
     return cache(comm, made, "");
+  }
+  if (minimum[0] == GOSS_ERR_RESOURCE && may_meet) {
+    made.reset();
+    return meet(comm);
   }
   if (minimum[0] == GOSS_ERR_RESOURCE && !settings().is_encrypted)
     return cache(comm, nullptr, "Gossamer has no resources for another communicator");
@@ -101,7 +108,11 @@ goss_status configOf(int rank, int ranks, goss_config& config) {
 }
 
 /// Collective over `comm`: makes a Gossamer communicator for ranks that have none in common.
-Found meet(MPI_Comm comm, int rank, int ranks) {
+Found meet(MPI_Comm comm) {
+  int rank = 0;
+  int ranks = 0;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &ranks);
   static const Real<decltype(MPI_Bcast)> broadcast("PMPI_Bcast");
   goss_config config;
   goss_unique_id id{};
@@ -133,12 +144,9 @@ Found make(MPI_Comm comm) {
   int is_inter = 0;
   PMPI_Comm_test_inter(comm, &is_inter);
   if (is_inter != 0) return cache(comm, nullptr, "inter-communicator");
-  int rank = 0;
   int ranks = 0;
-  PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
-  if (ranks == 1) return cache(comm, nullptr, kAlone);
-  return meet(comm, rank, ranks);
+  return ranks == 1 ? cache(comm, nullptr, kAlone) : meet(comm);
 }
 
 /// The arguments of a split of `parent` that gives the ranks of `made`, in their order.
@@ -249,7 +257,7 @@ int adopt(MPI_Comm parent, MPI_Comm made) {
     outcome = outcomeOf(goss_comm_split(found.communicator->goss(), color, rank, &goss));
   }
   if (ranks == 1) cache(made, nullptr, kAlone);
-  return ranks > 1 ? agree(made, outcome, goss).error : MPI_SUCCESS;
+  return ranks > 1 ? agree(made, outcome, goss, true).error : MPI_SUCCESS;
 }
 
 Found duplicate(const std::shared_ptr<Communicator>& original) {

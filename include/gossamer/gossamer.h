@@ -302,7 +302,8 @@ GOSS_API goss_status goss_unique_id_destroy(const goss_unique_id* id);
 GOSS_API goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm);
 
 /// Collective. Ranks that give the same `color` form a new communicator, ordered by (key, old rank). color < 0: this
-/// rank joins none and gets NULL. GOSS_ERR_RESOURCE after about 65,000 communicators in one world.
+/// rank joins none and gets NULL. GOSS_ERR_RESOURCE after about 65,000 colors and duplicates of one world, destroyed
+/// ones too.
 GOSS_API goss_status goss_comm_split(goss_comm_t comm, int32_t color, int32_t key, goss_comm_t* new_comm);
 
 /// Collective. A new communicator of the same ranks in the same order, which orders its operations apart from `comm`.
