@@ -155,8 +155,8 @@ GOSS_API goss_status goss_sync_gradients(goss_sync_t sync);
 /// adpsgd and acid never block, and heloco only while another rank moves the model.
 GOSS_API goss_status goss_sync_step(goss_sync_t sync);
 
-/// Collective: completes and applies the exchanges in flight; if the ranks' parameters differ, averages them. Training
-/// may continue.
+/// Collective: completes and applies the exchanges in flight, keeps the steps that no exchange has had, and averages
+/// the parameters if the ranks' differ. Training may continue.
 GOSS_API goss_status goss_sync_finish(goss_sync_t sync);
 
 /// Local, between steps: waits for the exchanges in flight, then copies the state that is needed to continue with the

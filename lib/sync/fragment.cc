@@ -91,7 +91,9 @@ Status Fragment::apply(Channel& channel, double lr) {
   }
   applyRound(flying_, {}, channel, lr);
   flight_ = Flight::none;
-  keepRest();
+  if (method_.keeps_lost || method_.keeps_newer) {
+    subtractOwn();
+  }
   return Status::ok();
 }
 
@@ -104,10 +106,7 @@ Status Fragment::findRest(const Channel& channel) {
   return method_.keeps_lost ? readLost(channel) : Status::ok();
 }
 
-void Fragment::keepRest() {
-  if (!method_.keeps_lost && !method_.keeps_newer) {
-    return;
-  }
+void Fragment::subtractOwn() {
   std::size_t at = 0;
   for (const std::span<float> parameter : parameters_) {
     for (float& value : parameter) {
@@ -151,13 +150,8 @@ Status Fragment::settle(Channel& channel, double lr) {
     if (Status status = apply(channel, lr); !status.isOk()) {
       return status;
     }
-  } else if (flight_ != Flight::none) {
-    if (Status status = arrive(channel); !status.isOk()) {
-      return status;
-    }
-    difference(own_);
-    applyRound(flying_, own_, channel, lr);
-    flight_ = Flight::none;
+  } else if (Status status = settleLate(channel, lr); !status.isOk()) {
+    return status;
   }
   if (!has_drifted_ || count_ == 0) {
     return Status::ok();
@@ -178,6 +172,23 @@ Status Fragment::settle(Channel& channel, double lr) {
     }
   }
   has_drifted_ = false;
+  return Status::ok();
+}
+
+Status Fragment::settleLate(Channel& channel, double lr) {
+  if (Status status = arrive(channel); !status.isOk() || flight_ == Flight::none) {
+    return status;
+  }
+  const bool has_newer = has_drifted_;
+  std::vector<float> newer;
+  difference(newer);
+  own_.assign(count_, 0.0f);
+  applyRound(flying_, own_, channel, lr);
+  flight_ = Flight::none;
+  if (has_newer) {
+    own_.swap(newer);
+    subtractOwn();
+  }
   return Status::ok();
 }
 

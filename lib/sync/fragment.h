@@ -72,8 +72,10 @@ class Fragment {
   [[nodiscard]] std::vector<float>& given() { return state_.back(); }
   /// Computes the part that has not reached the other ranks into own_.
   Status findRest(const Channel& channel);
-  /// Parameters -= own_.
-  void keepRest();
+  /// Parameters -= own_: they keep what has not reached the other ranks.
+  void subtractOwn();
+  /// settle() of a late method. The steps since the last round belong to no exchange: they stay in the parameters.
+  Status settleLate(Channel& channel, double lr);
   void applyRound(std::span<const float> mean, std::span<const float> own, const Channel& channel, double lr);
 
   const Composition& method_;

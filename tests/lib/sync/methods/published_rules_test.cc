@@ -214,6 +214,83 @@ TEST(PublishedRule, Co2StepsTowardsTheMeanOfTheRoundBefore) {
   }
 }
 
+/// The parameters of all ranks after so many steps and goss_sync_finish.
+Replicas finished(const std::string& spec, int steps) {
+  Replicas ends(kRanks);
+  runRanks(kRanks, [&](goss_comm_t comm, int rank) {
+    SyncRun run(comm, spec);
+    run.start();
+    for (int step = 0; step < steps; ++step)
+      run.step(step);
+    run.finish();
+    const Vector once = run.values();
+    run.finish();
+    EXPECT_EQ(run.values(), once) << spec << ": nothing was left to apply";
+    ends[static_cast<std::size_t>(rank)] = once;
+  });
+  return ends;
+}
+
+TEST(PublishedRule, Co2KeepsTheStepsSinceTheLastRoundWhenItFinishes) {
+  for (const int steps : {3, 4, 6, 11}) {
+    Replicas x = startEverywhere();
+    Vector old = initialParameters(), u(kElements, 0.0), stale = old;
+    const auto apply = [&] {
+      for (std::size_t i = 0; i < kElements; ++i) {
+        u[i] = 0.5 * u[i] + (old[i] - stale[i]) / 2;
+        old[i] -= 0.5 * u[i];
+      }
+    };
+    for (int step = 0; step < steps; ++step) {
+      localStep(x, step);
+      if (step % 4 != 3) continue;
+      const Vector arrives_next = meanOf(x);
+      apply();
+      stale = arrives_next;
+      setAll(x, old);
+    }
+    const Vector before = old;
+    if (steps >= 4) apply();
+    Vector end = meanOf(x);
+    for (std::size_t i = 0; i < kElements; ++i)
+      end[i] += old[i] - before[i];
+    EXPECT_EQ(finished("co2:h=4,alpha=0.5,beta=0.5,lambda=2", steps), Replicas(kRanks, end)) << steps;
+  }
+}
+
+TEST(PublishedRule, EagerKeepsTheStepsSinceTheLastRoundWhenItFinishes) {
+  for (const int steps : {3, 4, 6, 11}) {
+    Replicas x = startEverywhere(), theta = x;
+    Replicas u(kRanks, Vector(kElements, 0.0)), last = u;
+    const auto apply = [&](const Replicas& delta) {
+      for (std::size_t m = 0; m < kRanks; ++m) {
+        for (std::size_t i = 0; i < kElements; ++i) {
+          const double mixed = delta[m][i] / kRanks + meanOf(last, i) - last[m][i] / kRanks;
+          u[m][i] = 0.5 * u[m][i] + mixed;
+          theta[m][i] -= 0.5 * (mixed + 0.5 * u[m][i]);
+        }
+      }
+    };
+    for (int step = 0; step < steps; ++step) {
+      localStep(x, step);
+      if (step % 4 != 3) continue;
+      Replicas delta = theta;
+      for (std::size_t m = 0; m < kRanks; ++m)
+        for (std::size_t i = 0; i < kElements; ++i)
+          delta[m][i] -= x[m][i];
+      apply(delta);
+      last = delta;
+      x = theta;
+    }
+    const Vector before = meanOf(theta);
+    if (steps >= 4) apply(Replicas(kRanks, Vector(kElements, 0.0)));
+    Vector end = meanOf(x);
+    for (std::size_t i = 0; i < kElements; ++i)
+      end[i] += meanOf(theta, i) - before[i];
+    EXPECT_EQ(finished("eager:h=4,lr=0.5,momentum=0.5", steps), Replicas(kRanks, end)) << steps;
+  }
+}
+
 TEST(PublishedRule, QsrLengthensPeriodsAsTheLearningRateFalls) {
   // (1 / 0.5)^2 = 4 and (1 / 0.25)^2 = 16, at least 3, warm-up of 3 steps: periods of 3, 4, 4 steps end at 3, 7 and 11;
   // the fourth has 16 steps but ends with the run at 18.
