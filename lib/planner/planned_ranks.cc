@@ -67,13 +67,15 @@ Symmetry symmetryOf(const Question& question, const Candidate& candidate, const 
 std::vector<Schedule> planAll(const Question& question, const Candidate& candidate, const Links& links,
                               const Symmetry& symmetry) {
   std::vector<Schedule> schedules;
+  bool draws = false;
   for (const int rank : schedule::ranksToSimulate(symmetry, links.size())) {
     schedule::Compressed made = scheduleFor(question, candidate, links, rank);
     if (made.requantizes && !question.may_requantize) return {};
+    draws = draws || (made.requantizes && question.stochastic);
     schedules.push_back(std::move(made.schedule));
   }
   const bool same = !question.compressed || question.collective != Collective::allReduce;
-  return same || !schedule::resultsDiverge(schedules) ? std::move(schedules) : std::vector<Schedule>();
+  return same || !schedule::resultsDiverge(schedules, draws) ? std::move(schedules) : std::vector<Schedule>();
 }
 
 schedule::SimulationOptions optionsFor(const Question& question, const Candidate& candidate, const Symmetry& symmetry) {

@@ -177,6 +177,7 @@ Question Planner::questionOf(const PlanKey& key, std::uint64_t bytes) const {
   question.adds_payloads = schedule::reduces(key.collective) && key.codecs->addsPayloads(size());
   question.may_requantize =
       question.adds_payloads || key.codecs->mayRequantize() || (name.isOk() && !name.value().empty());
+  question.stochastic = key.codecs->contribution.codec->traits().stochastic;
   question.codec = key.codecs->price(key.element_bytes);
   return question;
 }
@@ -271,8 +272,14 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
                          fmt::format("no algorithm offers {}{} for {} ranks", schedule::nameOf(key.collective),
                                      key.uneven ? " with uneven blocks" : "", size()));
   }
-  return refuse(key, fmt::format("algorithm '{}' cannot do {}{} for {} ranks", name.value(),
-                                 schedule::nameOf(key.collective), key.uneven ? " with uneven blocks" : "", size()));
+  const std::string what = fmt::format("{}{} for {} ranks", schedule::nameOf(key.collective),
+                                       key.uneven ? " with uneven blocks" : "", size());
+  const Algorithm* named = catalogue_.find(key.collective, name.value());
+  if (key.codecs == nullptr || named == nullptr || legalVariants(question, *named, links_).empty())
+    return refuse(key, name.value(), fmt::format("algorithm '{}' cannot do {}", name.value(), what));
+  return refuse(key, name.value(),
+                fmt::format("algorithm '{}' cannot do {} with codec '{}': they would end with different bits",
+                            name.value(), what, key.codecs->text));
 }
 
 /// Leaves out what indexOfTaken() would not name.
@@ -306,14 +313,17 @@ Result<std::string_view> Planner::nameFor(const PlanKey& key) const {
   for (const CatalogueEntry& entry : catalogue_.entries())
     elsewhere = elsewhere || entry.algorithm->name() == name;
   if (elsewhere && key.algorithm.empty()) return std::string_view();
-  return refuse(key, fmt::format("{} has no algorithm '{}'", schedule::nameOf(key.collective), name));
+  return refuse(key, name, fmt::format("{} has no algorithm '{}'", schedule::nameOf(key.collective), name));
 }
 
-Status Planner::refuse(const PlanKey& key, const std::string& complaint) const {
-  const Question question = questionOf(key, 1);
+Status Planner::refuse(const PlanKey& key, std::string_view name, const std::string& complaint) const {
+  Question question{key.collective, rootOf(key), key.uneven, 1}; // questionOf() asks nameFor(), which may be the caller
+  question.compressed = key.codecs != nullptr;
+  question.adds_payloads = question.compressed && key.codecs->addsPayloads(size());
   std::vector<std::string_view> names;
   for (const Algorithm* algorithm : catalogue_.of(key.collective)) {
-    if (!legalVariants(question, *algorithm, links_).empty()) names.push_back(algorithm->name());
+    if (algorithm->name() != name && !legalVariants(question, *algorithm, links_).empty())
+      names.push_back(algorithm->name());
   }
   return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{}; use one of: {}", complaint, fmt::join(names, ", ")));
 }

@@ -141,7 +141,8 @@ class Planner {
   void keepTaken(std::vector<const Algorithm*>& algorithms, bool board_offered, const PlanKey& key,
                  std::uint64_t bytes) const;
   [[nodiscard]] bool fitsBoard(const PlanKey& key) const;
-  [[nodiscard]] Status refuse(const PlanKey& key, const std::string& complaint) const;
+  /// The complaint about the algorithm `name`, and those to use instead.
+  [[nodiscard]] Status refuse(const PlanKey& key, std::string_view name, const std::string& complaint) const;
   Result<std::string_view> nameFor(const PlanKey& key) const;
 
   int rank_;

@@ -28,6 +28,7 @@ struct Question {
   bool compressed = false;     ///< Messages are encoded (schedule/compress.h), as `codec` prices it.
   bool adds_payloads = false;  ///< The codec is additive: sums are made of payloads.
   bool may_requantize = false; ///< Sums may be encoded at every hop: the codec loses nothing, or the user asked for it.
+  bool stochastic = false;     ///< The codec draws random numbers, other ones on each rank.
   schedule::CodecPrice codec = {};
 };
 

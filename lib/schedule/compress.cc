@@ -339,7 +339,7 @@ Compressed compressed(const Schedule& plain, const std::vector<bool>& encoded_pe
   return Rewriter(plain, encoded_peers, sums).run();
 }
 
-bool resultsDiverge(std::span<const Schedule> ranks) {
+bool resultsDiverge(std::span<const Schedule> ranks, bool draws) {
   struct Ends {
     int encoded = 0; ///< Ranks that encode the result.
     int kept = 0;    ///< Ranks that keep a sum uncompressed.
@@ -357,8 +357,9 @@ bool resultsDiverge(std::span<const Schedule> ranks) {
       }
     }
   }
-  return std::any_of(ends.begin(), ends.end(),
-                     [](const Ends& end) { return end.encoded > 1 || (end.encoded > 0 && end.kept > 0); });
+  return std::any_of(ends.begin(), ends.end(), [draws](const Ends& end) {
+    return end.encoded > 1 || (end.kept > 0 && (end.encoded > 0 || draws));
+  });
 }
 
 bool canCompress(Collective collective) {

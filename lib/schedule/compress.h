@@ -41,8 +41,9 @@ enum class Sums : std::uint8_t {
 Compressed compressed(const Schedule& plain, const std::vector<bool>& encoded_peers = {}, Sums sums = Sums::decoded);
 
 /// Whether ranks may end with different results: some keep a sum that others have decoded, or two encode the same one.
-/// ranks[r] is rank r's compressed schedule of an all_reduce.
-bool resultsDiverge(std::span<const Schedule> ranks);
+/// ranks[r] is rank r's compressed schedule of an all_reduce. `draws`: sums are encoded again at hops, with random
+/// numbers of each rank's own, so that two ranks which encode the same incomplete sum send different bytes.
+bool resultsDiverge(std::span<const Schedule> ranks, bool draws = false);
 
 /// Whether compressed() takes schedules of this collective: all but scans and barriers.
 bool canCompress(Collective collective);

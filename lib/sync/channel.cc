@@ -31,6 +31,15 @@ void addOwed(ReferenceStore& losses, const VectorExchange& exchange) {
   }
 }
 
+/// Refers to the texts.
+goss_options optionsOf(const std::string& codec, const std::string& algorithm, std::uint64_t tensor) {
+  goss_options options = GOSS_OPTIONS_INIT;
+  options.codec = codec.empty() ? nullptr : codec.c_str();
+  options.tensor = codec.empty() ? 0 : tensor;
+  options.algorithm = algorithm.empty() ? nullptr : algorithm.c_str();
+  return options;
+}
+
 } // namespace
 
 Result<std::unique_ptr<Channel>> Channel::adopt(goss_comm_t comm) {
@@ -63,12 +72,18 @@ Result<std::unique_ptr<Channel>> Channel::split(goss_comm_t comm, std::int32_t c
 
 Channel::~Channel() { goss_comm_destroy(comm_); }
 
+Status Channel::checkMean() {
+  goss_options options = optionsOf(codec_, algorithm_, 1);
+  options.flags = GOSS_PERSISTENT; // planned, but not started
+  float value = 0;
+  goss_request_t request = nullptr;
+  const Status planned = called(goss_all_reduce(comm_, &value, &value, 1, GOSS_FLOAT32, GOSS_AVG, &options, &request));
+  return planned.isOk() ? called(goss_request_free(&request)) : planned;
+}
+
 Status Channel::startMean(const VectorExchange& exchange, goss_request_t* request) {
   addOwed(owed_, exchange);
-  goss_options options = GOSS_OPTIONS_INIT;
-  options.codec = codec_.empty() ? nullptr : codec_.c_str();
-  options.tensor = codec_.empty() ? 0 : exchange.tensor;
-  options.algorithm = algorithm_.empty() ? nullptr : algorithm_.c_str();
+  const goss_options options = optionsOf(codec_, algorithm_, exchange.tensor);
   exchanged_bytes_ += exchange.values.size_bytes();
   return called(goss_all_reduce(comm_, exchange.values.data(), exchange.values.data(), exchange.values.size(),
                                 GOSS_FLOAT32, GOSS_AVG, &options, request));
@@ -81,9 +96,7 @@ Status Channel::startGather(const Gathering& gathering, goss_request_t* request)
 }
 
 Status Channel::neighborSum(const VectorExchange& exchange, const goss_neighborhood& neighborhood) {
-  goss_options options = GOSS_OPTIONS_INIT;
-  options.codec = codec_.empty() ? nullptr : codec_.c_str();
-  options.tensor = codec_.empty() ? 0 : exchange.tensor;
+  const goss_options options = optionsOf(codec_, {}, exchange.tensor);
   goss_request_t request = nullptr;
   const Status started =
       called(goss_neighbor_all_reduce(comm_, exchange.values.data(), exchange.values.data(), exchange.values.size(),

@@ -39,12 +39,14 @@ class Channel {
   [[nodiscard]] int size() const { return size_; }
   /// For communicators that are made from the channel's, in the order of its collectives.
   [[nodiscard]] goss_comm_t communicator() const { return comm_; }
-  /// Sets the codec; "none": float32.
-  void setCodec(const std::string& codec) { codec_ = codec == "none" ? std::string() : codec; }
+  /// Sets the codec ("none": float32) and the algorithm of startMean() ("": the planner's choice).
+  void setCodec(const std::string& codec, const std::string& algorithm = {}) {
+    codec_ = codec == "none" ? std::string() : codec;
+    algorithm_ = algorithm;
+  }
 
-  /// Sets the algorithm of startMean(); "": the planner's choice.
-  void setAlgorithm(const std::string& algorithm) { algorithm_ = algorithm; }
-
+  /// Local, by all ranks: whether startMean() can run with the codec and the algorithm; nothing is sent.
+  Status checkMean();
   /// Collective, not blocking: *request is later given to wait(); the values are lent until then.
   Status startMean(const VectorExchange& exchange, goss_request_t* request);
   /// Collective, not blocking, as startMean: every rank gets the bytes of all, in rank order.

@@ -117,8 +117,12 @@ Status Synchronizer::connect(goss_comm_t comm) {
     parameter_channel_ = across_ != nullptr ? across_.get() : all_.get();
   }
   compressed_ = parameter_channel_ != nullptr ? parameter_channel_ : gradient_channel_;
-  compressed_->setCodec(composition_.layout.codec);
-  compressed_->setAlgorithm(composition_.layout.algorithm);
+  compressed_->setCodec(composition_.layout.codec, composition_.layout.algorithm);
+  if (compression_.codec != nullptr && composition_.gradients != GradientRule::signs) {
+    if (Status status = compressed_->checkMean(); !status.isOk()) {
+      return status;
+    }
+  }
   if (composition_.timing.is_dynamic) {
     local_steps_.emplace(composition_.timing.period, static_cast<std::size_t>(parameter_channel_->size()),
                          static_cast<std::size_t>(parameter_channel_->rank()), composition_.layout.fragments);

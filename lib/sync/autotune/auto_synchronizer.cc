@@ -174,9 +174,9 @@ Result<bool> AutoSynchronizer::install(std::span<const std::string_view> states,
 Status AutoSynchronizer::findLevels() {
   float probe = 0;
   goss_request_t request = nullptr;
-  channel_->setAlgorithm(kTwoLevelAllReduce);
+  channel_->setCodec("none", kTwoLevelAllReduce);
   const Status started = channel_->startMean({{&probe, 1}, 0}, &request);
-  channel_->setAlgorithm("");
+  channel_->setCodec("none");
   const bool is_refused = started.kind() == GOSS_ERR_INVALID_ARGUMENT || started.kind() == GOSS_ERR_UNSUPPORTED;
   tuner_.setLevels(started.isOk());
   return started.isOk() ? channel_->wait(&request) : is_refused ? Status::ok() : started;

@@ -145,6 +145,32 @@ TEST(CompressedAllReduce, RequantizesOnlyWhenARingIsAskedFor) {
   EXPECT_GT(errorOf(exactResult(what), ring[0]), 1.5 * errorOf(exactResult(what), chosen[0]));
 }
 
+// Two ranks of a pair encode the same sum: with random numbers of their own they would send different bytes.
+TEST(CompressedAllReduce, GivesAllRanksTheSameBitsByRecursiveDoublingOrRefuses) {
+  for (const int ranks : {2, 4, 8}) {
+    const RanksSetup setup = setupOf(ranks, "", "recursive-doubling");
+    for (const char* codec :
+         {"int8", "int4:block=32", "int8+ef", "topk:ratio=0.25+int8+ef", "fp16+ef", "e4m3", "sign+ef"})
+      expectSameOnAllRanks(allReduceCompressed({setup, codec, "", 4099}), codec);
+    for (const char* codec : {"int4:block=32,round=stochastic", "qsgd", "natural", "terngrad"}) {
+      if (ranks == 2) { // Each rank encodes its own contribution alone.
+        expectSameOnAllRanks(allReduceCompressed({setup, codec, "", 4099}), codec);
+        continue;
+      }
+      runRanks(setup, [&](goss_comm_t comm, int) {
+        Floats values(4099, 1.0f);
+        goss_options options = GOSS_OPTIONS_INIT;
+        options.codec = codec;
+        EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), values.size(), GOSS_FLOAT32, GOSS_SUM, &options,
+                                  nullptr),
+                  GOSS_ERR_INVALID_ARGUMENT);
+        EXPECT_THAT(goss_last_error(), HasSubstr("different bits; use one of: direct"));
+        EXPECT_THAT(goss_last_error(), testing::Not(HasSubstr(", recursive-doubling,")));
+      });
+    }
+  }
+}
+
 TEST(CompressedAllReduce, ShowsOverflowsOnAllRanks) {
   runRanks(3, [](goss_comm_t comm, int rank) {
     Floats values(600, 1.0f);
@@ -193,6 +219,10 @@ TEST(CompressedAllReduce, RefusesWhatItCannotDo) {
     EXPECT_EQ(call(GOSS_SUM), GOSS_ERR_INVALID_ARGUMENT);
     EXPECT_THAT(goss_last_error(), HasSubstr("int9"));
     options.codec = "int8";
+    options.algorithm = "nonsense";
+    EXPECT_EQ(call(GOSS_SUM), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("all_reduce has no algorithm 'nonsense'; use one of: direct"));
+    options.algorithm = nullptr;
     EXPECT_EQ(call(GOSS_MAX), GOSS_ERR_INVALID_ARGUMENT);
     EXPECT_EQ(goss_all_reduce(comm, &integer, &integer, 1, GOSS_INT32, GOSS_SUM, &options, nullptr),
               GOSS_ERR_INVALID_ARGUMENT);

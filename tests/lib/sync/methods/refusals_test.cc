@@ -228,6 +228,33 @@ TEST(Refusals, OfStatesOfDifferentStepsUnlessExchangesBringTheRanksTogether) {
   }
 }
 
+TEST(Refusals, OfAnAlgorithmThatWouldGiveTheRanksDifferentReferences) {
+  RanksSetup setup;
+  setup.ranks = kRanks;
+  setup.algorithm = "recursive-doubling";
+  runRanks(setup, [](goss_comm_t comm, int) {
+    for (const char* spec : {"diloco:h=4,codec=int4:block=32,round=stochastic", "ddp:codec=qsgd"}) {
+      goss_sync_t sync = nullptr;
+      EXPECT_EQ(goss_sync_create(comm, spec, &sync), GOSS_ERR_INVALID_ARGUMENT) << spec;
+      EXPECT_THAT(goss_last_error(), HasSubstr("they would end with different bits; use one of: direct")) << spec;
+    }
+    for (const char* spec : {"diloco:h=4,codec=int8", "diloco:h=4,codec=int4:block=32+ef", "diloco:h=4,codec=fp16"}) {
+      SyncRun run(comm, spec), resumed(comm, spec);
+      run.start();
+      for (int step = 0; step < 8; ++step)
+        run.step(step);
+      const std::string state = exported(run.sync());
+      EXPECT_OK(goss_sync_import(resumed.sync(), state.data(), state.size()));
+      resumed.parameters() = run.parameters();
+      resumed.start();
+      for (SyncRun* one : {&run, &resumed})
+        for (int step = 8; step < 12; ++step)
+          one->step(step);
+      EXPECT_EQ(resumed.parameters(), run.parameters()) << spec;
+    }
+  });
+}
+
 TEST(Refusals, OfStatesOfOneStepThatDoNotBelongTogether) {
   for (const char* spec : {"diloco:h=4", "streaming:h=8,fragments=2,tau=3", "co2:h=4", "diloco:h=4,islands=2"}) {
     runRanks(kRanks, [&](goss_comm_t comm, int rank) {
