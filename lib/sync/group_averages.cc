@@ -1,7 +1,10 @@
 #include "sync/group_averages.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <thread>
 
@@ -12,6 +15,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kHead = 3; ///< Numbers of a board before its members: meeting, whether it is open, members.
+/// Numbers of a list before its members: the rank that has the board, the board, the meeting.
+constexpr std::size_t kListHead = 3;
 constexpr int kListTag = 1, kPartTag = 2, kResultTag = 3;
 constexpr double kFallbackRate = 1e9; ///< Bytes per second, until a rank has measured.
 /// How long a list may take that was sent before the group's first rank left.
@@ -43,6 +48,16 @@ std::vector<double> sharesOf(std::span<const double> rates) {
   return shares;
 }
 
+/// `rank` holds or has sent something that no rank of this version writes.
+Status malformed(int rank, const std::string& what) {
+  return Status::error(
+      GOSS_ERR_PROTOCOL,
+      fmt::format("an average with rank {}: {}; do all ranks run the same version of Gossamer, and does "
+                  "nothing else write to their memory?",
+                  rank, what),
+      ErrorScope::operation, rank);
+}
+
 } // namespace
 
 std::vector<std::size_t> shardsByRate(std::span<const double> rates, std::size_t elements) {
@@ -70,39 +85,72 @@ Status GroupAverages::open(std::size_t boards, std::size_t ranks) {
   return channel_.openWindow(std::span<std::int64_t>(boards_), &window_);
 }
 
-Result<GroupAverages::Board> GroupAverages::read(int owner, std::size_t board) {
+std::string GroupAverages::faultOf(const Members& members, const Meeting& meeting) const {
+  std::vector<std::int64_t> ranks;
+  for (const Member& member : members) {
+    if (member.rate < 1) {
+      return fmt::format("rank {} with a rate of {}", member.rank, member.rate);
+    }
+    if (!std::binary_search(meeting.group.begin(), meeting.group.end(), member.rank)) {
+      return fmt::format("rank {}, which is not of the group", member.rank);
+    }
+    ranks.push_back(member.rank);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  if (std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end()) {
+    return "a rank twice";
+  }
+  const bool has_own = std::binary_search(ranks.begin(), ranks.end(), channel_.rank());
+  return has_own ? std::string() : fmt::format("no rank {}, which takes part", channel_.rank());
+}
+
+Result<std::vector<std::int64_t>> GroupAverages::readNumbers(int owner, std::size_t board) {
   std::vector<std::int64_t> numbers(kHead + 2 * ranks_);
   Status status =
       called(goss_window_get(window_, numbers.data(), numbers.size(), owner, board * numbers.size(), nullptr, nullptr));
-  if (!status.isOk()) {
-    return status;
+  return status.isOk() ? Result<std::vector<std::int64_t>>(std::move(numbers))
+                       : Result<std::vector<std::int64_t>>(status);
+}
+
+/// Any rank may write to a board, so no number of it is taken for granted.
+Result<GroupAverages::Board> GroupAverages::read(const Meeting& meeting) {
+  const Result<std::vector<std::int64_t>> found_numbers = readNumbers(meeting.group.front(), meeting.board);
+  if (!found_numbers.isOk()) {
+    return found_numbers.status();
+  }
+  const std::vector<std::int64_t>& numbers = found_numbers.value();
+  const std::int64_t count = numbers[2];
+  if (numbers[0] < 0 || numbers[0] == std::numeric_limits<std::int64_t>::max() || count < 0 ||
+      count > static_cast<std::int64_t>(meeting.group.size())) {
+    return malformed(meeting.group.front(), fmt::format("its board is of meeting {} with {} members of a group of {}",
+                                                        numbers[0], count, meeting.group.size()));
   }
   Board found{numbers[0], numbers[1] != 0, {}};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(numbers[2]); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     found.members.push_back({numbers[kHead + 2 * i], numbers[kHead + 2 * i + 1]});
   }
   return found;
 }
 
-Status GroupAverages::write(int owner, std::size_t board, const Board& what) {
+Status GroupAverages::write(const Meeting& meeting, const Board& what) {
   std::vector<std::int64_t> numbers = {what.number, what.is_open ? 1 : 0,
                                        static_cast<std::int64_t>(what.members.size())};
   for (const Member& member : what.members) {
     numbers.push_back(member.rank);
     numbers.push_back(member.rate);
   }
-  return called(
-      goss_window_put(window_, numbers.data(), numbers.size(), owner, board * (kHead + 2 * ranks_), nullptr, nullptr));
+  return called(goss_window_put(window_, numbers.data(), numbers.size(), meeting.group.front(),
+                                meeting.board * (kHead + 2 * ranks_), nullptr, nullptr));
 }
 
 /// Takes part in a meeting; returns its members, whom the rank that closes the meeting tells to all others.
-Result<std::vector<GroupAverages::Member>> GroupAverages::attend(const Meeting& meeting) {
+Result<GroupAverages::Members> GroupAverages::attend(const Meeting& meeting) {
   const int owner = meeting.group.front();
   const double rate = meeting.rate > 0 ? meeting.rate : rate_ > 0 ? rate_ : kFallbackRate;
   const Member self = {channel_.rank(), std::max<std::int64_t>(1, static_cast<std::int64_t>(rate))};
   Board board;
   const Status status = underLock(owner, [&] {
-    const Result<Board> found = read(owner, meeting.board);
+    const Result<Board> found = read(meeting);
     if (!found.isOk()) {
       return found.status();
     }
@@ -112,59 +160,67 @@ Result<std::vector<GroupAverages::Member>> GroupAverages::attend(const Meeting& 
     }
     board.members.push_back(self);
     board.is_open = board.members.size() < meeting.group.size();
-    return write(owner, meeting.board, board);
+    const std::string fault = faultOf(board.members, meeting);
+    return fault.empty() ? write(meeting, board) : malformed(owner, "its board lists " + fault);
   });
   const Result<bool> has_left = hasLeft(status);
   if (!has_left.isOk()) {
     return has_left.status();
   }
   if (has_left.value()) { // the board is gone, and ranks that wait there do not know of this one
-    return std::vector<Member>{self};
+    return Members{self};
   }
   if (board.is_open) {
     return awaitOthers(meeting, board.number, self);
   }
-  const Status told = tell(board.members);
-  return told.isOk() ? Result<std::vector<Member>>(board.members) : Result<std::vector<Member>>(told);
+  const Status told = tell(meeting, board.number, board.members);
+  return told.isOk() ? Result<Members>(board.members) : Result<Members>(told);
 }
 
 /// Waits for the other members. The first rank whose patience ends closes the meeting, unless the last rank of the
 /// group arrives before and closes it. So no rank waits longer than its own patience.
-Result<std::vector<GroupAverages::Member>> GroupAverages::awaitOthers(const Meeting& meeting, std::int64_t number,
-                                                                      const Member& self) {
+Result<GroupAverages::Members> GroupAverages::awaitOthers(const Meeting& meeting, std::int64_t number,
+                                                          const Member& self) {
   const int owner = meeting.group.front();
-  const Result<bool> told = isToldWithin(meeting.patience);
+  Result<std::optional<Members>> told = hearWithin(meeting, number, meeting.patience);
   if (!told.isOk()) {
     return told.status();
   }
   if (told.value()) {
-    return hear();
+    return *told.take();
   }
   Board board;
   bool is_mine = false;
   Status status = underLock(owner, [&] {
-    const Result<Board> found = read(owner, meeting.board);
+    const Result<Board> found = read(meeting);
     if (!found.isOk()) {
       return found.status();
     }
     board = found.value();
     is_mine = board.number == number && board.is_open;
-    board.is_open = board.is_open && !is_mine;
-    return is_mine ? write(owner, meeting.board, board) : Status::ok();
+    if (!is_mine) {
+      return Status::ok();
+    }
+    board.is_open = false;
+    const std::string fault = faultOf(board.members, meeting);
+    return fault.empty() ? write(meeting, board) : malformed(owner, "its board lists " + fault);
   });
   const Result<bool> has_left = hasLeft(status);
   if (!has_left.isOk()) {
     return has_left.status();
   }
   if (has_left.value()) { // a rank that closed the meeting has sent the list already
-    const Result<bool> late = isToldWithin(kOnItsWay);
-    return !late.isOk() ? Result<std::vector<Member>>(late.status()) : late.value() ? hear() : std::vector{self};
+    const Result<std::optional<Members>> late = hearWithin(meeting, number, kOnItsWay);
+    return late.isOk() ? Result<Members>(late.value().value_or(Members{self})) : Result<Members>(late.status());
   }
   if (!is_mine) {
-    return hear();
+    do {
+      told = hear(meeting, number);
+    } while (told.isOk() && !told.value());
+    return told.isOk() ? Result<Members>(*told.take()) : Result<Members>(told.status());
   }
-  status = tell(board.members);
-  return status.isOk() ? Result<std::vector<Member>>(board.members) : Result<std::vector<Member>>(status);
+  status = tell(meeting, number, board.members);
+  return status.isOk() ? Result<Members>(board.members) : Result<Members>(status);
 }
 
 Status GroupAverages::underLock(int owner, const std::function<Status()>& access) {
@@ -185,24 +241,32 @@ Result<bool> GroupAverages::hasLeft(const Status& status) {
   if (status.kind() != GOSS_ERR_PEER_LOST) {
     return status;
   }
-  const Status own = underLock(channel_.rank(), [&] { return read(channel_.rank(), 0).status(); });
+  const Status own = underLock(channel_.rank(), [&] { return readNumbers(channel_.rank(), 0).status(); });
   return own.isOk() ? Result<bool>(true) : Result<bool>(own);
 }
 
-Result<bool> GroupAverages::isToldWithin(std::chrono::duration<double> time) {
+Result<std::optional<GroupAverages::Members>> GroupAverages::hearWithin(const Meeting& meeting, std::int64_t number,
+                                                                        std::chrono::duration<double> time) {
   const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
   while (Clock::now() < end) {
-    Result<bool> told = channel_.mailbox().hasMessage(kListTag);
-    if (!told.isOk() || told.value()) {
-      return told;
+    const Result<bool> has_come = channel_.mailbox().hasMessage(kListTag);
+    if (!has_come.isOk()) {
+      return has_come.status();
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (!has_come.value()) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      continue;
+    }
+    Result<std::optional<Members>> heard = hear(meeting, number);
+    if (!heard.isOk() || heard.value()) {
+      return heard;
+    }
   }
-  return false;
+  return std::optional<Members>();
 }
 
-Status GroupAverages::tell(std::span<const Member> members) {
-  std::vector<std::int64_t> list;
+Status GroupAverages::tell(const Meeting& meeting, std::int64_t number, const Members& members) {
+  std::vector<std::int64_t> list = {meeting.group.front(), static_cast<std::int64_t>(meeting.board), number};
   for (const Member& member : members) {
     list.push_back(member.rank);
     list.push_back(member.rate);
@@ -219,23 +283,32 @@ Status GroupAverages::tell(std::span<const Member> members) {
   return Status::ok();
 }
 
-/// Receives the list of members. A rank is in one meeting at a time, so the next list is that meeting's.
-Result<std::vector<GroupAverages::Member>> GroupAverages::hear() {
-  std::vector<std::int64_t> list(2 * ranks_);
-  const Result<std::size_t> bytes =
+Result<std::optional<GroupAverages::Members>> GroupAverages::hear(const Meeting& meeting, std::int64_t number) {
+  std::vector<std::int64_t> list(kListHead + 2 * ranks_);
+  const Result<goss_message> came =
       channel_.mailbox().receiveAny(std::as_writable_bytes(std::span<std::int64_t>(list)), kListTag);
-  if (!bytes.isOk()) {
-    return bytes.status();
+  if (!came.isOk()) {
+    return came.status();
   }
-  std::vector<Member> members;
-  for (std::size_t i = 0; i < bytes.value() / (2 * sizeof(std::int64_t)); ++i) {
-    members.push_back({list[2 * i], list[2 * i + 1]});
+  const std::size_t count = came.value().bytes / sizeof(std::int64_t);
+  if (count < kListHead || (count - kListHead) % 2 != 0) {
+    return malformed(came.value().source, fmt::format("it has sent a list of {} numbers", count));
   }
-  return members;
+  if (list[0] != meeting.group.front() || list[1] != static_cast<std::int64_t>(meeting.board) || list[2] != number) {
+    return std::optional<Members>();
+  }
+  Members members;
+  for (std::size_t at = kListHead; at < count; at += 2) {
+    members.push_back({list[at], list[at + 1]});
+  }
+  const std::string fault = faultOf(members, meeting);
+  return fault.empty()
+             ? Result<std::optional<Members>>(std::move(members))
+             : Result<std::optional<Members>>(malformed(came.value().source, "it has sent a list with " + fault));
 }
 
 /// Each member gets all others' parts of its shard, adds them in the order of ranks, and hands the mean out.
-Status GroupAverages::exchange(std::span<const Member> members, std::span<float> values) {
+Status GroupAverages::exchange(const Members& members, std::span<float> values) {
   const std::size_t count = members.size();
   std::vector<double> rates;
   std::size_t own = 0;
@@ -299,11 +372,11 @@ Status GroupAverages::exchange(std::span<const Member> members, std::span<float>
 }
 
 Result<std::size_t> GroupAverages::average(const Meeting& meeting, std::span<float> values) {
-  Result<std::vector<Member>> there = attend(meeting);
+  Result<Members> there = attend(meeting);
   if (!there.isOk()) {
     return there.status();
   }
-  std::vector<Member> members = there.take();
+  Members members = there.take();
   std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.rank < b.rank; });
   const Status status = members.size() > 1 ? exchange(members, values) : Status::ok();
   return status.isOk() ? Result<std::size_t>(members.size()) : Result<std::size_t>(status);

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gossamer/window.h"
@@ -56,20 +58,29 @@ class GroupAverages {
     std::vector<Member> members;
   };
 
-  Result<Board> read(int owner, std::size_t board);
-  Status write(int owner, std::size_t board, const Board& what);
-  Result<std::vector<Member>> attend(const Meeting& meeting);
-  Result<std::vector<Member>> awaitOthers(const Meeting& meeting, std::int64_t number, const Member& self);
+  using Members = std::vector<Member>;
+
+  /// What is wrong with a list of members that another rank may have written; empty: nothing.
+  [[nodiscard]] std::string faultOf(const Members& members, const Meeting& meeting) const;
+  /// All numbers of a board.
+  Result<std::vector<std::int64_t>> readNumbers(int owner, std::size_t board);
+  Result<Board> read(const Meeting& meeting);
+  Status write(const Meeting& meeting, const Board& what);
+  Result<Members> attend(const Meeting& meeting);
+  Result<Members> awaitOthers(const Meeting& meeting, std::int64_t number, const Member& self);
   /// Runs `access` while no other rank reads or changes the owner's boards.
   Status underLock(int owner, const std::function<Status()>& access);
   /// Whether an access to a board failed because the rank that owns it has destroyed its channel; false: it did not
   /// fail. The error where this rank cannot access its own board either, or where the access failed otherwise.
   Result<bool> hasLeft(const Status& status);
-  /// Whether the list of members has arrived within `time`.
-  Result<bool> isToldWithin(std::chrono::duration<double> time);
-  Status tell(std::span<const Member> members);
-  Result<std::vector<Member>> hear();
-  Status exchange(std::span<const Member> members, std::span<float> values);
+  /// Gives the members of meeting `number` their list.
+  Status tell(const Meeting& meeting, std::int64_t number, const Members& members);
+  /// Waits for a list. nullopt: it was of an earlier meeting, which this rank no longer waits for.
+  Result<std::optional<Members>> hear(const Meeting& meeting, std::int64_t number);
+  /// The list of members of meeting `number`; nullopt: it has not arrived within `time`.
+  Result<std::optional<Members>> hearWithin(const Meeting& meeting, std::int64_t number,
+                                            std::chrono::duration<double> time);
+  Status exchange(const Members& members, std::span<float> values);
 
   Channel& channel_;
   std::size_t ranks_ = 0;            ///< At most in a group.

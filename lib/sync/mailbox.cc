@@ -31,7 +31,7 @@ Status Mailbox::waitAll(std::span<goss_request_t> requests) {
   return called(goss_wait_all(requests.data(), requests.size()));
 }
 
-Result<std::size_t> Mailbox::receiveAny(std::span<std::byte> bytes, int tag) {
+Result<goss_message> Mailbox::receiveAny(std::span<std::byte> bytes, int tag) {
   goss_message message{};
   goss_request_t request = nullptr;
   Status status =
@@ -39,7 +39,7 @@ Result<std::size_t> Mailbox::receiveAny(std::span<std::byte> bytes, int tag) {
   if (status.isOk()) {
     status = called(goss_wait(&request, &message));
   }
-  return status.isOk() ? Result<std::size_t>(message.bytes) : Result<std::size_t>(status);
+  return status.isOk() ? Result<goss_message>(message) : Result<goss_message>(status);
 }
 
 Result<bool> Mailbox::hasMessage(int tag) {

@@ -24,8 +24,8 @@ class Mailbox {
   Status startSend(std::span<const float> values, int to, int tag, goss_request_t* request);
   Status startReceive(std::span<float> values, int from, int tag, goss_request_t* request);
   static Status waitAll(std::span<goss_request_t> requests);
-  /// Blocks until a message with this tag is there, from whatever rank, and gives its length.
-  Result<std::size_t> receiveAny(std::span<std::byte> bytes, int tag);
+  /// Blocks until a message with this tag is there, from whatever rank, and says how long it is and who sent it.
+  Result<goss_message> receiveAny(std::span<std::byte> bytes, int tag);
   /// Whether a message with this tag has arrived. Never blocks.
   Result<bool> hasMessage(int tag);
 

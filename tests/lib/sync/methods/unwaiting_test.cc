@@ -242,6 +242,72 @@ TEST(Unwaiting, AGroupGoesOnWithoutARankThatHasLeft) {
   }
 }
 
+/// What rank 0 gets from an average with rank 1, which writes to rank 0's board and sends messages as it likes before
+/// it comes, and then does not come.
+Result<std::size_t> averageWithoutRankOne(const std::vector<std::int64_t>& board,
+                                          const std::vector<std::int64_t>& list) {
+  Result<std::size_t> there = std::size_t{0};
+  runRanks(over("shm", 2), [&](goss_comm_t comm, int rank) {
+    const auto channel = sync::Channel::duplicate(comm).take();
+    std::vector<std::int64_t> own(7); // a board of a group of two
+    if (rank == 1) {
+      goss_window_t window = nullptr;
+      ASSERT_TRUE(channel->openWindow(own, &window).isOk());
+      if (!board.empty()) {
+        EXPECT_OK(goss_window_put(window, board.data(), board.size(), 0, 0, nullptr, nullptr));
+        EXPECT_OK(goss_window_flush(window, 0, nullptr));
+      }
+      if (!list.empty()) {
+        EXPECT_TRUE(channel->mailbox().send(std::as_bytes(std::span(list)), 0, 1).isOk());
+      }
+      EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+      EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+      return;
+    }
+    sync::GroupAverages averages(*channel);
+    ASSERT_TRUE(averages.open(1, 2).isOk());
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+    const int group[] = {0, 1};
+    std::vector<float> values(100, 2.0F);
+    there = averages.average({group, 0, std::chrono::milliseconds(300), 1}, values);
+    EXPECT_EQ(values, std::vector<float>(100, 2.0F));
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+  return there;
+}
+
+// A board: meeting, open, members, then rank and rate of each. A list: the board's rank, board, meeting, then as there.
+TEST(Unwaiting, NoNumberOfABoardOrAListIsTakenForGranted) {
+  const std::vector<std::vector<std::int64_t>> boards = {
+      {1, 1, 3, 1, 1, 0, 1},  {1, 1, -1, 1, 1, 0, 1},       {1, 1, 1, 7, 1, 0, 1}, {1, 1, 1, -1, 1, 0, 1},
+      {1, 1, 1, 0, 1, 0, 1},  {1, 1, 2, 1, 1, 1, 1},        {1, 1, 1, 1, 0, 0, 1}, {1, 1, 1, 1, -5, 0, 1},
+      {-1, 1, 0, 0, 0, 0, 0}, {INT64_MAX, 0, 0, 0, 0, 0, 0}};
+  for (const auto& board : boards) {
+    const Result<std::size_t> there = averageWithoutRankOne(board, {});
+    ASSERT_FALSE(there.isOk()) << testing::PrintToString(board);
+    EXPECT_EQ(there.status().kind(), GOSS_ERR_PROTOCOL) << there.status().text();
+    EXPECT_THAT(there.status().text(), testing::HasSubstr("an average with rank 0: its board"));
+  }
+  const std::vector<std::vector<std::int64_t>> lists = {{0, 0, 1, 0, 1, 7, 1}, {0, 0, 1, 1, 1}, {0, 0, 1, 0, 1, 1, 0},
+                                                        {0, 0, 1, 0, 1, 0, 1}, {0, 0, 1},       {0, 0},
+                                                        {0, 0, 1, 0}};
+  for (const auto& list : lists) {
+    const Result<std::size_t> there = averageWithoutRankOne({}, list);
+    ASSERT_FALSE(there.isOk()) << testing::PrintToString(list);
+    EXPECT_EQ(there.status().kind(), GOSS_ERR_PROTOCOL) << there.status().text();
+    EXPECT_THAT(there.status().text(), testing::HasSubstr("an average with rank 1: it has sent a list"));
+  }
+}
+
+TEST(Unwaiting, AListOfAnEarlierMeetingIsDropped) {
+  for (const std::vector<std::int64_t>& list :
+       {std::vector<std::int64_t>{0, 0, 0, 0, 1, 1, 1}, {1, 0, 1, 0, 1, 1, 1}}) {
+    const Result<std::size_t> there = averageWithoutRankOne({}, list);
+    ASSERT_TRUE(there.isOk()) << there.status().text();
+    EXPECT_EQ(there.value(), 1u) << "rank 1 is not there";
+  }
+}
+
 double slowest(const std::vector<double>& rates, const std::vector<double>& shares) {
   double most = 0;
   for (std::size_t i = 0; i < rates.size(); ++i)
