@@ -442,7 +442,7 @@ GOSS_API goss_status goss_send(goss_comm_t comm, const void* buffer, size_t coun
 /// message fails this call with GOSS_ERR_TRUNCATED and is dropped; the communicator stays usable. `peer` may be
 /// GOSS_ANY_SOURCE and `tag` GOSS_ANY_TAG. As in MPI, of two receives that both accept a message the one that was
 /// started first gets it, whether or not it names rank and tag. A receive from any rank fails when a rank is lost, as
-/// the communicator does, but not when a rank has destroyed its communicator.
+/// the communicator does, and when all others have left, but not when one has destroyed its communicator.
 GOSS_API goss_status goss_recv(goss_comm_t comm, void* buffer, size_t count, goss_dtype dtype, int32_t peer,
                                int32_t tag, const goss_options* options, goss_request_t* request);
 

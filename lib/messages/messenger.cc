@@ -236,6 +236,7 @@ Result<bool> Messenger::probeNow(const Pattern& pattern, goss_message& found) {
   if (context_.receives.sweepOnLoop()) context_.engine.notify(lock); // A sleeping driver does not know what was posted.
   if (!context_.operations.asyncError().isOk()) return context_.operations.asyncError();
   if (!context_.receives.findOnLoop(pattern, found)) {
+    if (pattern.source == GOSS_ANY_SOURCE) return false; // Nobody waits here, and this rank may still send to itself.
     if (Status gone = context_.receives.sourceStatus(pattern); !gone.isOk()) return gone;
     return false;
   }

@@ -41,8 +41,12 @@ bool ReceiveQueue::isFree(std::size_t index) const {
 }
 
 Status ReceiveQueue::sourceStatus(const Pattern& pattern) const {
-  if (pattern.source == GOSS_ANY_SOURCE || pattern.source == group_.rank()) return Status::ok();
-  return mesh_.linkStatus(group_.worldRank(pattern.source));
+  if (pattern.source == group_.rank() || group_.size() == 1) return Status::ok();
+  if (pattern.source != GOSS_ANY_SOURCE) return mesh_.linkStatus(group_.worldRank(pattern.source));
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    if (rank != group_.rank() && mesh_.linkStatus(group_.worldRank(rank)).isOk()) return Status::ok();
+  }
+  return Status::error(GOSS_ERR_PEER_LOST, "all other ranks have left: they destroyed their communicators or exited");
 }
 
 bool ReceiveQueue::sweepOnLoop() {

@@ -43,7 +43,7 @@ class QueuedReceive {
   virtual void takeOnLoop(const goss_message& found) GOSS_ON_LOOP = 0;
   /// This entry has not matched its message: undoes takeOnLoop(), if that was called.
   virtual void giveBackOnLoop() GOSS_ON_LOOP = 0;
-  /// No message will come, because the only rank that this entry accepts is lost.
+  /// No message will come, because the ranks that this entry accepts are lost.
   virtual void giveUpOnLoop(const Status& why) GOSS_ON_LOOP = 0;
 
  protected:
@@ -100,7 +100,8 @@ class ReceiveQueue {
   /// The next search for a message begins at rank `source`.
   void turnTo(int source) GOSS_ON_LOOP { next_ = source; }
 
-  /// Not ok when the only rank that `pattern` accepts is lost, so that only messages that have arrived can match.
+  /// Not ok when the rank that `pattern` accepts is lost, or all others where it accepts any, so that only messages
+  /// that have arrived can match. In a communicator of one rank, messages to itself can come.
   [[nodiscard]] Status sourceStatus(const Pattern& pattern) const GOSS_ON_LOOP;
   /// The other ranks whose messages `pattern` accepts.
   [[nodiscard]] std::vector<int> sources(const Pattern& pattern) const GOSS_ON_LOOP;

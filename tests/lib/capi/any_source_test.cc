@@ -207,6 +207,39 @@ TEST_P(AnySource, DeadlinesTruncationAndOtherTypesFailAReceiveAlone) {
 }
 
 /// The message that a receive from any rank is about to get is taken back: it gets another one.
+TEST_P(AnySource, WhatWaitsEndsWhenAllOtherRanksHaveLeft) {
+  RanksSetup setup = over(GetParam(), 3, 10000);
+  setup.leave_at_once = true;
+  runRanks(setup, [](goss_comm_t comm, int rank) {
+    std::int32_t value = -1, late = -1;
+    goss_request_t early = nullptr;
+    if (rank == 0) {
+      ASSERT_OK(goss_recv(comm, &late, 1, GOSS_INT32, GOSS_ANY_SOURCE, 5, nullptr, &early));
+    }
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+    if (rank != 0) {
+      if (rank == 1) {
+        EXPECT_OK(goss_send(comm, &rank, 1, GOSS_INT32, 0, 3, nullptr, nullptr));
+      }
+      return;
+    }
+    EXPECT_EQ(goss_wait(&early, nullptr), GOSS_ERR_PEER_LOST);
+    EXPECT_THAT(goss_last_error(), HasSubstr("all other ranks have left"));
+    EXPECT_OK(goss_recv(comm, &value, 1, GOSS_INT32, GOSS_ANY_SOURCE, GOSS_ANY_TAG, nullptr, nullptr));
+    EXPECT_EQ(value, 1);
+    EXPECT_EQ(goss_probe(comm, GOSS_ANY_SOURCE, 3, nullptr, nullptr), GOSS_ERR_PEER_LOST);
+    EXPECT_THAT(goss_last_error(), HasSubstr("all other ranks have left"));
+    int found = -1;
+    EXPECT_OK(goss_iprobe(comm, GOSS_ANY_SOURCE, 3, &found, nullptr));
+    EXPECT_EQ(found, 0);
+    goss_request_t own = nullptr;
+    ASSERT_OK(goss_send(comm, &rank, 1, GOSS_INT32, 0, 3, nullptr, &own));
+    EXPECT_OK(goss_recv(comm, &value, 1, GOSS_INT32, GOSS_ANY_SOURCE, 3, nullptr, nullptr));
+    EXPECT_EQ(value, 0);
+    EXPECT_OK(goss_wait(&own, nullptr));
+  });
+}
+
 TEST(AnySourceOf, AMessageThatItsSenderTakesBackIsAsIfItHadNeverBeenSent) {
   ScopedEnvironment environment;
   environment.set("GOSS_UNEXPECTED_BYTES", "1048576"); // The message stays with its sender.
@@ -276,7 +309,7 @@ TEST(AnySourceOf, ARankThatHasLeftNothingMoreComes) {
   int found = 0;
   EXPECT_EQ(goss_iprobe(comm, 1, 0, &found, nullptr), GOSS_ERR_PEER_LOST);
   const goss_options options = withTimeout(50);
-  EXPECT_EQ(goss_recv(comm, &value, 1, GOSS_INT32, GOSS_ANY_SOURCE, 0, &options, nullptr), GOSS_ERR_TIMEOUT);
+  EXPECT_EQ(goss_recv(comm, &value, 1, GOSS_INT32, GOSS_ANY_SOURCE, 0, &options, nullptr), GOSS_ERR_PEER_LOST);
   EXPECT_OK(goss_comm_destroy(comm));
 }
 
