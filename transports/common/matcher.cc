@@ -69,10 +69,14 @@ void Matcher::discard(Tag mask, Tag value) {
   for (auto at = unexpected_.begin(); at != unexpected_.end();) {
     auto message = at++;
     if ((message->header.tag & mask) != value || isPosted(message->header.tag)) continue;
-    // The rest of a message that is arriving is dropped as it comes; an absent message stays with its sender, who
-    // cancels it.
-    if (message->absent) continue;
-    if (message->delivery != nullptr) message->delivery->ignore();
+    // A message of which only the header has come stays where its sender has cancelled it: the transport revokes it.
+    if (message->absent && !message->delivery->claims()) continue;
+    // The rest of a message that is arriving is dropped as it comes. Of one that was claimed the transport fetches
+    // nothing, and tells the sender that it was received.
+    if (message->delivery != nullptr) {
+      message->delivery->claim_ = nullptr;
+      message->delivery->ignore();
+    }
     noteReleased(*message);
     unexpected_.erase(message);
   }

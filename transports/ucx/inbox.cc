@@ -94,7 +94,6 @@ void Inbox::revoke(std::uint64_t number) {
 }
 
 void Inbox::discard(Tag mask, Tag value) {
-  matcher_.discard(mask, value);
   // Fetches of which only the header has come: their senders are told that the messages were received.
   for (const auto& fetch : fetches_) {
     if (!fetch->busy || !fetch->sink.waits()) continue;
@@ -103,6 +102,7 @@ void Inbox::discard(Tag mask, Tag value) {
     fetch->sink.revoke();
     recycle(*fetch);
   }
+  matcher_.discard(mask, value);
 }
 
 void Inbox::take(Arrival& arrival) {

@@ -338,5 +338,23 @@ TEST(Operations, MemoryOfAMessageUnderWayIsNotFreed) {
   });
 }
 
+TEST(Operations, ASendFromAllocatedMemoryEndsWhenItsReceiverDestroysTheCommunicator) {
+  runRanks(over("shm", 2, 10000), [](goss_comm_t comm, int rank) {
+    constexpr std::size_t kBytes = 1U << 20;
+    void* memory = nullptr;
+    EXPECT_OK(goss_mem_alloc(comm, kBytes, &memory));
+    goss_comm_t part = nullptr;
+    ASSERT_OK(goss_comm_dup(comm, &part));
+    if (rank == 0) {
+      EXPECT_OK(goss_send(part, memory, kBytes, GOSS_INT8, 1, 1, nullptr, nullptr));
+    }
+    for (int found = 0; rank == 1 && found == 0;)
+      ASSERT_OK(goss_iprobe(part, 0, 1, &found, nullptr));
+    EXPECT_OK(goss_comm_destroy(part));
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+    EXPECT_OK(goss_mem_free(comm, memory));
+  });
+}
+
 } // namespace
 } // namespace goss::test

@@ -338,6 +338,28 @@ TEST_F(MatcherTest, WhatIsDiscardedIsDroppedAndNeighboursAreRememberedAsOne) {
   EXPECT_EQ(matcher.unwanted().size(), 3u);
 }
 
+TEST_F(MatcherTest, ClaimsADiscardedMessageThatIsStillWithItsSenderAndDropsIt) {
+  int claims = 0;
+  ASSERT_TRUE(sink.beginAbsent(header(7, 100), [&] { return ++claims > 0; }));
+  MessageSink cancelled(matcher), wanted(matcher);
+  ASSERT_TRUE(cancelled.beginAbsent(header(7, 100), [] { return false; }));
+  ASSERT_TRUE(wanted.beginAbsent(header(8, 100), [] { return true; }));
+  matcher.discard(~Tag{0}, 7);
+  EXPECT_EQ(claims, 1);
+  EXPECT_TRUE(sink.isDropped()) << "the transport tells the sender that the message was received";
+  sink.finishDropped();
+  EXPECT_TRUE(sink.isIdle());
+  EXPECT_TRUE(cancelled.waits()) << "the sender's word of it is still to come";
+  cancelled.revoke();
+  EXPECT_TRUE(wanted.waits());
+  TestRecv op(8);
+  matcher.post(op);
+  matcher.drain();
+  wanted.deliver(pattern(100));
+  EXPECT_TRUE(op.holds(pattern(100)));
+  EXPECT_FALSE(matcher.keepsAny());
+}
+
 TEST_F(MatcherTest, ForgetsOneOfManyKeptMessagesAndNoOther) {
   matcher.trackReleased(false);
   std::vector<std::unique_ptr<MessageSink>> streams;
