@@ -37,9 +37,9 @@
 ///   on another host may notice only then, or after GOSS_SILENCE_MS, that the parent has died. The child may make
 ///   communicators of its own.
 /// - **Determinism.** Run to run, the same plan gives the same bits. All ranks get identical bits from all_reduce,
-///   broadcast and all_gather. Over wide-area links plans follow from what was measured when
-///   the communicator was made, and may differ from run to run; those of large all_reduces also depend on how fast
-///   earlier calls were. GOSS_MEASURE=off or GOSS_LINKS keeps them.
+///   broadcast and all_gather. A host's plans depend on how many communicators were made: docs/decisions/001-boards.md.
+///   Over wide-area links plans follow from what was measured when the communicator was made, and may differ from run
+///   to run; large all_reduces' also from how fast earlier calls were. GOSS_MEASURE=off or GOSS_LINKS keeps them.
 #ifndef GOSSAMER_GOSSAMER_H_
 #define GOSSAMER_GOSSAMER_H_
 

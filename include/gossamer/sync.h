@@ -30,8 +30,9 @@
 ///   writes back.
 /// - **Errors.** As in gossamer.h. After a failed collective call the synchronizer refuses all further work; parameters
 ///   may then differ between ranks.
-/// - **Determinism.** The same calls on the same ranks give the same bits, also after export and import; with
-///   steps=dynamic, given the same step times (goss_sync_step_time). With adpsgd, acid and wait=0 results depend on
+/// - **Determinism.** The same calls on the same ranks give the same bits, also after export and import, where as many
+///   communicators were made before (gossamer.h, Determinism); with steps=dynamic, given the same step times
+///   (goss_sync_step_time). With adpsgd, acid and wait=0 results depend on
 ///   which rank is first to average, and with heloco on which is first to move the model; goss_sync_finish gives all
 ///   ranks the same bits. With auto they are a function of the seed and of the step times.
 #ifndef GOSSAMER_SYNC_H_
