@@ -57,10 +57,11 @@ RankSet certifiedRanks(X509* certificate) {
   return {};
 }
 
-/// The certificates one after the other as DER, without the root, which the verifier has anyway; "" for a chain that is
-/// too long for a ticket.
+/// The most bytes of a chain that a ticket holds. The calling end sends the ticket in its first message.
+constexpr std::size_t kMaxChainBytes = 16 * 1024;
+
+/// The certificates one after the other as DER, without the root, which the verifier has anyway.
 std::string encodeChain(const STACK_OF(X509) * chain) {
-  constexpr std::size_t kMaxBytes = 16 * 1024;
   std::string all;
   for (int i = 0; chain != nullptr && i < sk_X509_num(chain); ++i) {
     X509* one = sk_X509_value(chain, i);
@@ -70,7 +71,7 @@ std::string encodeChain(const STACK_OF(X509) * chain) {
     if (size > 0) all.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
     OPENSSL_free(bytes);
   }
-  return all.size() <= kMaxBytes ? all : std::string();
+  return all;
 }
 
 ChainPtr decodeChain(std::string_view bytes) {
@@ -94,7 +95,7 @@ class Certificates final : public Credentials {
       Status done = (this->*step)(folder);
       if (!done.isOk()) return done;
     }
-    SSL_CTX_set_verify(context(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    SSL_CTX_set_verify(context(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, limitTickets);
     useTickets();
     return Status::ok();
   }
@@ -135,12 +136,24 @@ class Certificates final : public Credentials {
     SSL_CTX_set_session_ticket_cb(context(), packChain, nullptr, nullptr);
   }
 
+  /// Called for each certificate of a chain that an authority vouches for. The accepting end gives no ticket to a
+  /// caller whose chain is too long for one: without the chain the next session would be refused, and a whole handshake
+  /// is not.
+  static int limitTickets(int verified, X509_STORE_CTX* chain) {
+    auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    const bool is_last = X509_STORE_CTX_get_error_depth(chain) == 0;
+    if (is_last && encodeChain(X509_STORE_CTX_get0_untrusted(chain)).size() > kMaxChainBytes)
+      SSL_set_num_tickets(ssl, 0);
+    return verified;
+  }
+
   /// Adds the caller's chain to a ticket of the accepting end, which otherwise holds the caller's certificate only, and
   /// could then not verify it again.
   static int packChain(SSL* ssl, void*) {
     if (SSL_session_reused(ssl) == 1) return 1; // A resumed session's ticket already holds the chain.
     const std::string chain = encodeChain(SSL_get_peer_cert_chain(ssl));
-    if (!chain.empty()) SSL_SESSION_set1_ticket_appdata(SSL_get_session(ssl), chain.data(), chain.size());
+    if (!chain.empty() && chain.size() <= kMaxChainBytes)
+      SSL_SESSION_set1_ticket_appdata(SSL_get_session(ssl), chain.data(), chain.size());
     return 1;
   }
 

@@ -190,8 +190,9 @@ class Resumption : public Sessions {
     X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
   }
 
-  /// An authority in the folder "between" that the one in "ca" vouches for, which may do so then.
-  void makeAuthorityBetween() {
+  /// An authority in the folder "between" that the one in "ca" vouches for, which may do so then. Its certificate has a
+  /// comment of so many bytes.
+  void makeAuthorityBetween(std::size_t comment_bytes = 0) {
     ASSERT_TRUE(keys::makeAuthority(files_.path("between"), "authority between", 2).isOk());
     const KeyPtr key = keys::readPrivateKey(files_.path("ca/ca.key")).take();
     const CertificatePtr above = keys::readCertificate(files_.path("ca/ca.pem")).take();
@@ -203,6 +204,12 @@ class Resumption : public Sessions {
     const CertificatePtr between = keys::readCertificate(files_.path("between/ca.pem")).take();
     removeExtension(between.get(), NID_authority_key_identifier); // It named the authority itself.
     ASSERT_EQ(X509_set_issuer_name(between.get(), X509_get_subject_name(above.get())), 1);
+    if (comment_bytes > 0) {
+      X509_EXTENSION* comment =
+          X509V3_EXT_conf_nid(nullptr, nullptr, NID_netscape_comment, std::string(comment_bytes, 'x').c_str());
+      ASSERT_EQ(X509_add_ext(between.get(), comment, -1), 1);
+      X509_EXTENSION_free(comment);
+    }
     signAs(between.get(), key.get(), "between");
   }
 
@@ -319,6 +326,19 @@ TEST_F(Resumption, WorksWhereOneEndAloneKnowsTheAuthorityBetween) {
       EXPECT_TRUE(next.resumed);
       expectProven(next, *caller, *callee);
     }
+  }
+}
+
+TEST_F(Resumption, AChainThatIsTooLongForATicketIsShownAgainInAWholeHandshake) {
+  makeAuthorityBetween(20000);
+  issueBetween("caller1", "1", true);
+  issueBetween("callee1", "0", false);
+  const Made caller = load("caller1");
+  const Made callee = load("callee1");
+  for (int again = 0; again < 3; ++again) {
+    const Met met = meet(*caller, *callee);
+    EXPECT_FALSE(met.resumed);
+    expectProven(met, *caller, *callee);
   }
 }
 
