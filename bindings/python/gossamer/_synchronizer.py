@@ -175,6 +175,7 @@ class Synchronizer:
     def __init__(self, named: Iterable[Tuple[Any, ...]], spec: str = "ddp", optimizer: Any = None, comm: Any = None,
                  layers: Optional[Sequence[int]] = None, state: Any = None) -> None:
         self._handle: Optional[int] = None
+        self._is_closing = False  # calls are refused; the handle is freed when the last call has come back
         self._in_call = threading.Lock()
         self._in_tell = threading.Lock()
         self._tensors = _tensors(named)
@@ -359,7 +360,7 @@ class Synchronizer:
         made = ctypes.c_void_p()
         self._comm._call_blocking(lambda comm: int(library.goss_sync_create(comm, self._given_spec.encode(), made)),
                                   lambda _: library.goss_sync_destroy(made))
-        self._handle = made.value
+        self._handle, self._is_closing = made.value, False
         self._info = _abi.goss_sync_info()
         self._info.size = ctypes.sizeof(self._info)
         self._short(library.goss_sync_get_info, self._info)
@@ -428,7 +429,7 @@ class Synchronizer:
 
     def _tell(self, index: int) -> None:
         """Autograd has accumulated the gradient of a tensor."""
-        if self._is_holding or self._handle is None:
+        if self._is_holding or self._handle is None or self._is_closing:
             return
         with self._in_tell:  # a backward pass may run in a thread for each device
             if index in self._told or self._has_gradients:
@@ -476,7 +477,7 @@ class Synchronizer:
         optimizer.gossamer_synchronizer = self
 
     def _open(self) -> int:
-        if self._handle is None:
+        if self._handle is None or self._is_closing:
             raise Aborted("the communicator of the synchronizer is gone, or it was closed; make another one (close() gives the optimizer "
                           "its own step() back)")
         return self._handle
@@ -506,14 +507,18 @@ class Synchronizer:
         _waiting.apart(body)
 
     def _destroy(self) -> None:
-        handle, self._handle = self._handle, None
+        """Where Ctrl-C ends the wait, or the call of another thread does not come back, the handle stays for another _destroy()."""
+        handle = self._handle
         if handle is None:
             return
+        self._is_closing = True
         if not self._in_call.acquire(blocking=False):  # another thread is in a call, which comes back with an error
             library.goss_sync_abort(handle, b"the synchronizer was closed")
             if not _waiting.poll(lambda: self._in_call.acquire(blocking=False), _LONGEST_CLOSE):
-                return  # the call that still runs uses the handle
-        library.goss_sync_destroy(handle)
+                return
+        handle, self._handle = self._handle, None
+        if handle is not None:  # else another thread has closed the synchronizer meanwhile
+            library.goss_sync_destroy(handle)
         self._in_call.release()
         self._lent = []
         self._told.clear()

@@ -11,7 +11,7 @@ import unittest
 
 import gossamer
 import numpy as np
-from gossamer import _request, _waiting
+from gossamer import _request, _synchronizer, _waiting
 
 
 class Interrupted(unittest.TestCase):
@@ -68,6 +68,40 @@ class Interrupted(unittest.TestCase):
         self.assertEqual(len(errors), 1)
         self.assertIsInstance(pending.exception(), gossamer.Aborted)
         self.assertEqual(len(comm._pending), 0)
+
+    def test_a_second_close_frees_a_synchronizer_whose_first_one_ctrl_c_ended(self):
+        real_poll, real_library, freed = _waiting.poll, _synchronizer.library, []
+
+        class Watching:
+            """The library, and what it has freed."""
+
+            def goss_sync_destroy(self, handle):
+                freed.append(handle)
+                return real_library.goss_sync_destroy(handle)
+
+            def __getattr__(self, name):
+                return getattr(real_library, name)
+
+        def interrupted(is_done, limit=None):
+            _waiting.poll = real_poll
+            raise KeyboardInterrupt
+
+        sync = gossamer.Synchronizer([("x", np.zeros(3, "float32"), np.zeros(3, "float32"))], "ddp", comm=self.comm)
+        handle = sync._handle
+        _synchronizer.library, _waiting.poll = Watching(), interrupted
+        try:
+            with sync._in_call:  # as another thread that is in a call
+                with self.assertRaises(KeyboardInterrupt):
+                    sync.close()
+            self.assertEqual(freed, [])
+            with self.assertRaises(gossamer.Aborted):
+                sync.counters()
+            sync.close()
+            self.assertEqual(freed, [handle])
+            sync.close()
+            self.assertEqual(freed, [handle])
+        finally:
+            _synchronizer.library = real_library
 
     def test_the_lock_may_be_held_when_a_handler_of_a_signal_aborts(self):
         with self.comm._lock:
