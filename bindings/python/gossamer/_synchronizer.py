@@ -21,6 +21,7 @@ __all__ = ["SyncCounters", "Synchronizer"]
 
 _SAMPLES = 64  # elements of a gradient that are compared themselves
 _MINUS_ZERO = -(2**31)  # the bits of -0.0
+_EXACT_CODECS = ("none", "fp16", "bf16", "lossless", "exponents")  # those through which -0.0 comes as it is
 
 
 class SyncCounters(NamedTuple):
@@ -102,12 +103,15 @@ class _Tensor:
         return None
 
     @staticmethod
-    def show_gradients(tensors: "Sequence[_Tensor]") -> None:
-        """Gives the optimizer the exchanged gradients, or none where no rank has one: zeros would let it decay the weights. The ranks
-        decide by the exchanged bits alone, which are equal on all. The host waits for a device once, and for each tensor without."""
+    def show_gradients(tensors: "Sequence[_Tensor]", used: Optional[Sequence[int]]) -> None:
+        """Gives the optimizer the exchanged gradients, or none where no rank has one: zeros would let it decay the weights. ``used``
+        says of each tensor of torch whether some rank has; None: the ranks decide by the exchanged bits alone, which are equal on all.
+        Then the host waits for a device once, and for each tensor without."""
         ours = [one for one in tensors if one.is_torch]
-        for one in ours:
-            one.parameter.grad = one.gradient
+        for place, one in enumerate(ours):
+            one.parameter.grad = one.gradient if used is None or used[place] else None
+        if used is not None:
+            return
         for device in {one.parameter.device for one in ours}:
             torch = sys.modules["torch"]
             there = [one for one in ours if one.parameter.device == device and one.gradient.numel() > 0]
@@ -185,6 +189,7 @@ class Synchronizer:
         self._given_spec = spec
         self._comm, self._owns_comm = _communicator(comm)
         self._comm._dependents.add(self)
+        self._uses: Optional[Comm] = None  # over it the ranks agree on gradients that nobody has, where -0.0 cannot say so
         self._hooks: List[Any] = []
         self._told: "set[int]" = set()  # tensors whose gradients the library has in this step
         self._has_gradients = False  # gradients() has been called in this step
@@ -260,12 +265,15 @@ class Synchronizer:
             if changed is not None:
                 raise InvalidArgument(f"the gradient of {changed.name} was changed after backward(), which has begun to exchange it; "
                                       "call gradients() of the synchronizer before gradients are clipped, unscaled or replaced")
+        uses = self._begin_uses()
         self._settle()
         self._long(library.goss_sync_gradients)
         self._told.clear()
         self._has_gradients = True
+        if uses is not None:
+            uses[0].wait()
         if self.exchanges_gradients:
-            _Tensor.show_gradients(self._tensors)
+            _Tensor.show_gradients(self._tensors, None if uses is None else uses[1].tolist())
 
     def step(self) -> None:
         """Collective, after the update: parameters may change. Blocks only in steps in which an exchange must be applied."""
@@ -368,6 +376,8 @@ class Synchronizer:
         if self._given_loss is not None:
             self.set_loss(self._given_loss)
         try:
+            if self._loses_marks():
+                self._uses = self._comm.dup()
             self._lent = [self._register(tensor, layer) for tensor, layer in zip(self._tensors, self._layers)]
             self._settle()
             if state is not None:
@@ -376,6 +386,20 @@ class Synchronizer:
         except BaseException:
             self._destroy()
             raise
+
+    def _loses_marks(self) -> bool:
+        """Whether the method exchanges gradients of torch in a form that does not keep -0.0 (_Tensor.read_gradient)."""
+        method, _, parameters = self._spec.partition(":")
+        is_exact = method == "ddp" and parameters.partition("codec=")[2] in _EXACT_CODECS
+        return method in ("ddp", "ef21") and not is_exact and any(one.is_torch for one in self._tensors)
+
+    def _begin_uses(self) -> Optional[Tuple[Any, Any]]:
+        """The request, and the result, of a small exchange beside that of the gradients: which tensors some rank has a gradient for."""
+        if self._uses is None:
+            return None
+        torch = sys.modules["torch"]
+        used = torch.tensor([one.parameter.grad is not None for one in self._tensors if one.is_torch], dtype=torch.uint8)
+        return self._uses.all_reduce(used, op="max", async_op=True), used
 
     def _check_places(self) -> None:
         """The library reads and writes the memory that a parameter had when it was registered."""
@@ -520,6 +544,9 @@ class Synchronizer:
         if handle is not None:  # else another thread has closed the synchronizer meanwhile
             library.goss_sync_destroy(handle)
         self._in_call.release()
+        if self._uses is not None:
+            self._uses.close()
+            self._uses = None
         self._lent = []
         self._told.clear()
         self._is_begun = self._has_gradients = False

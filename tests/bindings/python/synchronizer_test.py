@@ -300,6 +300,24 @@ def unused_parameters(comm):
             assert third.grad is None and second.grad is not None
         assert torch.allclose(second, torch.tensor(0.95**3)) and (third == 1).all() and (first < 0.9).all()
         sync.close()
+    # A codec gives other bits for gradients that are all -0.0, and sign none that are 0.
+    for spec in ("ddp:codec=int8", "ddp:codec=sign+ef", "ddp:codec=topk:ratio=0.5", "ddp:codec=fp16+ef", "ddp:codec=e4m3", "ef21"):
+        first, second, third = parameters = [torch.nn.Parameter(torch.ones(300)) for _ in range(3)]
+        optimizer = torch.optim.AdamW(parameters, lr=0.1, weight_decay=0.5)
+        sync = gossamer.Synchronizer(zip("abc", parameters), spec, optimizer=optimizer, comm=comm)
+        for step in range(3):
+            optimizer.zero_grad(set_to_none=True)
+            (first.sum() + second.sum() if comm.rank == step % comm.size else first.sum()).backward()
+            optimizer.step()
+            assert third.grad is None and second.grad is not None, spec
+        assert (third == 1).all() and (first < 0.9).all(), spec
+        state = sync.state_dict()
+        sync.load_state_dict(state)
+        optimizer.zero_grad(set_to_none=True)
+        (first.sum() if comm.rank == 0 else third.sum()).backward()
+        optimizer.step()
+        assert second.grad is None and third.grad is not None, spec
+        sync.close()
     # Gradients that a codec rounds to -0.0 beside a rank without one: all ranks give the optimizer the same.
     used, gate = torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(1))
     optimizer = torch.optim.AdamW([used, gate], lr=0.1, weight_decay=0.5)
