@@ -77,10 +77,11 @@ Communicator::~Communicator() {
   world_->unregisterOnLoop(context_, std::move(closed));
   world_->devices().releaseOnLoop(context_);
   operations_.blockedCalls().close(lock);
+  engine().driveUntil(lock, [this]() GOSS_ON_LOOP { return !operations_.isAnyActive(); });
   lock.unlock();
   requests_.enqueueRest();
   lock.lock();
-  operations_.freeHandedOut();
+  operations_.freeHandedOut(lock);
   windows_.closeAllOnLoop();
 }
 
@@ -134,7 +135,7 @@ void Communicator::expired(Operation& operation) {
 
 void Communicator::failed(Operation& operation, const Status& status) {
   if (operation.failsAlone()) {
-    operations_.failAloneOnLoop(operation, status);
+    operations_.endOnLoop(operation, status);
   } else {
     propagator_.fail(status, Origin::here);
   }

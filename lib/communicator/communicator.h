@@ -39,8 +39,8 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
  public:
   /// `ranks`: world rank of each rank of the communicator, this process's among them.
   Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks);
-  /// Fails what is pending with GOSS_ERR_ABORTED, waits until the threads that block in its calls have left, and frees
-  /// the operations that callers still hold.
+  /// Fails what is pending with GOSS_ERR_ABORTED, waits until the threads that block in its calls have left and no
+  /// device or driver works for its operations, and frees the operations that callers still hold.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;

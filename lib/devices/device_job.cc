@@ -14,6 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 /// A copy takes milliseconds; a device that needs longer is taken for broken.
 constexpr std::chrono::seconds kLongestWork(10);
+constexpr std::chrono::microseconds kPause(20);
 
 } // namespace
 
@@ -21,6 +22,7 @@ DeviceJob::DeviceJob(DeviceWatch& thread) : thread_(thread), task_(thread.takeTa
 
 DeviceJob::~DeviceJob() {
   withdraw();
+  await();
   if (!task_->isBusy()) thread_.giveBack(std::move(task_));
 }
 
@@ -36,21 +38,32 @@ void DeviceJob::start(DeviceQueue* queue, std::function<Status()> work) {
 }
 
 Result<bool> DeviceJob::isDone() const {
-  if (task_->state.load(std::memory_order_acquire) == DeviceTask::State::failed) return task_->failure;
+  const DeviceTask::State now = task_->state.load(std::memory_order_acquire);
+  if (now == DeviceTask::State::failed) return task_->failure;
   if (!task_->isBusy()) return true;
+  if (now == DeviceTask::State::entering) return false; // The thread uses what the owner would free after a failure.
   if (Status status = thread_.status(); !status.isOk()) return status;
   return false;
 }
 
 void DeviceJob::withdraw() {
-  if (!task_->isBusy() || thread_.cancel(*task_)) return;
+  if (task_->isBusy()) (void)thread_.cancel(*task_);
+}
+
+bool DeviceJob::isWithThread() const {
+  const DeviceTask::State now = task_->state.load(std::memory_order_acquire);
+  return now == DeviceTask::State::waiting || now == DeviceTask::State::entering;
+}
+
+bool DeviceJob::isBusy() const {
+  // The device's failure ends what was enqueued, but not what the thread is doing.
+  return isWithThread() || (task_->isBusy() && thread_.status().isOk());
+}
+
+void DeviceJob::await() const {
   const auto end = Clock::now() + kLongestWork;
-  // The device's failure ends what was enqueued, but not what the thread is doing, which uses the job's memory.
-  const auto may_end = [this] {
-    return task_->state.load(std::memory_order_acquire) == DeviceTask::State::entering || thread_.status().isOk();
-  };
-  while (task_->isBusy() && may_end() && Clock::now() < end)
-    std::this_thread::yield();
+  while (isBusy() && (isWithThread() || Clock::now() < end))
+    std::this_thread::sleep_for(kPause);
 }
 
 } // namespace goss

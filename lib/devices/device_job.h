@@ -20,7 +20,7 @@ class DeviceJob {
   explicit DeviceJob(DeviceWatch& thread);
   DeviceJob(const DeviceJob&) = delete;
   DeviceJob& operator=(const DeviceJob&) = delete;
-  /// As withdraw().
+  /// Calls withdraw() and await().
   ~DeviceJob();
 
   /// The thread calls `enqueue`, which enqueues on `queue`, after the works of all jobs that were started before.
@@ -30,12 +30,18 @@ class DeviceJob {
   /// Whether the device has done the work that was started last; true if none was. Error: that of the work; the
   /// device's. Asks the driver nothing.
   [[nodiscard]] Result<bool> isDone() const;
-  /// Returns when neither the thread nor the device works on it; a device that needs longer than 10 s is taken for
-  /// broken.
+  /// Cancels the work if the thread has not begun it. Never waits.
   void withdraw();
+  /// Whether the thread, which may be waiting for the driver, or the device works on it: then it uses what its owner
+  /// has lent it. Asks the driver nothing.
+  [[nodiscard]] bool isBusy() const;
+  /// Returns when isBusy() is false; a device, but not the thread, that needs longer than 10 s is taken for broken. Not
+  /// to be called where the engine's lock is held and it may be busy.
+  void await() const;
 
  private:
   void start(DeviceQueue* queue, std::function<Status()> work);
+  [[nodiscard]] bool isWithThread() const;
 
   DeviceWatch& thread_;
   std::shared_ptr<DeviceTask> task_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace goss {
 
@@ -13,6 +14,9 @@ using Clock = std::chrono::steady_clock;
 
 /// Timers (deadlines, probes) are checked this often, so expiry is late by at most this much.
 constexpr std::chrono::milliseconds kTimerTick(10);
+/// Devices need milliseconds for a copy. A driver may answer nobody while a thread frees memory, until streams have
+/// passed gates of other operations.
+constexpr std::chrono::seconds kLongestEnd(10);
 
 } // namespace
 
@@ -54,11 +58,12 @@ void ActiveOperations::unmarkDirty(Operation& operation) {
 void ActiveOperations::advanceDirty() {
   Operation* operation = dirty_first_;
   unmarkDirty(*operation);
+  if (operation->ending_) return;
   failIfShort(*operation, [operation]() GOSS_ON_LOOP { operation->advanceOnLoop(); });
 }
 
 void ActiveOperations::keepPolling(Operation& operation) {
-  if (operation.polled_) return;
+  if (operation.polled_ || operation.ending_) return;
   operation.polled_ = true;
   polled_.push_back(&operation);
 }
@@ -69,8 +74,25 @@ void ActiveOperations::stopPolling(Operation& operation) {
   std::erase(polled_, &operation);
 }
 
+void ActiveOperations::keepEnding(Operation& operation, std::function<void()> complete) {
+  stopPolling(operation);
+  operation.ending_ = true;
+  operation.deadline_ = Clock::now() + kLongestEnd;
+  ending_.push_back({&operation, std::move(complete)});
+}
+
+bool ActiveOperations::pollEnding() {
+  return std::erase_if(ending_, [](const Ending& one) GOSS_ON_LOOP {
+           Operation& operation = *one.operation;
+           if (!operation.tryLeaveOnLoop() && Clock::now() < operation.deadline_) return false;
+           operation.ending_ = false;
+           one.complete();
+           return true;
+         }) > 0;
+}
+
 bool ActiveOperations::poll() {
-  bool moved = false;
+  bool moved = pollEnding();
   for (std::size_t i = 0; i < polled_.size();) {
     Operation* operation = polled_[i];
     failIfShort(*operation, [&]() GOSS_ON_LOOP { moved = operation->pollOnLoop() || moved; });
@@ -84,6 +106,7 @@ void ActiveOperations::checkTimers() {
   if (now < next_timer_check_) return;
   next_timer_check_ = now + kTimerTick;
   forEach([&](Operation& operation) GOSS_ON_LOOP {
+    if (operation.ending_) return;
     if (now >= operation.deadline_) {
       operation.host().expired(operation);
     } else if (now >= operation.next_probe_) {

@@ -55,10 +55,14 @@ class ActiveOperations {
   void keepPolling(Operation& operation) GOSS_ON_LOOP;
   /// Stops calling the operation's pollOnLoop(), until the next keepPolling().
   void stopPolling(Operation& operation) GOSS_ON_LOOP;
-  [[nodiscard]] bool hasPolled() const GOSS_ON_LOOP { return !polled_.empty(); }
+  /// From now on poll() only asks the operation, which has been withdrawn, whether it has left (tryLeaveOnLoop()).
+  /// Then, or after 10 s at the latest, it calls `complete`, which completes the operation.
+  void keepEnding(Operation& operation, std::function<void()> complete) GOSS_ON_LOOP;
+  [[nodiscard]] bool hasPolled() const GOSS_ON_LOOP { return !polled_.empty() || !ending_.empty(); }
   /// Whether a polled operation waits for a device.
   [[nodiscard]] bool waitsForDevice() const GOSS_ON_LOOP {
-    return std::any_of(polled_.begin(), polled_.end(), [](const Operation* one) { return one->waitsForDevice(); });
+    return !ending_.empty() ||
+           std::any_of(polled_.begin(), polled_.end(), [](const Operation* one) { return one->waitsForDevice(); });
   }
   /// Polls each polled operation. Returns whether any made progress.
   bool poll() GOSS_ON_LOOP;
@@ -70,6 +74,7 @@ class ActiveOperations {
 
  private:
   static void failForMemory(Operation& operation) GOSS_ON_LOOP;
+  bool pollEnding() GOSS_ON_LOOP;
   friend class Engine; // Adds and removes, because it counts collectives and wakes sleepers as it does.
   void add(Operation& operation) GOSS_ON_LOOP;
   void remove(Operation& operation) GOSS_ON_LOOP;
@@ -78,6 +83,11 @@ class ActiveOperations {
   Operation* dirty_first_ GOSS_GUARDED = nullptr;
   Operation* dirty_last_ GOSS_GUARDED = nullptr;
   std::vector<Operation*> polled_ GOSS_GUARDED;
+  struct Ending {
+    Operation* operation;
+    std::function<void()> complete;
+  };
+  std::vector<Ending> ending_ GOSS_GUARDED;
   TimePoint next_timer_check_ GOSS_GUARDED{};
 };
 

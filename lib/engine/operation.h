@@ -19,6 +19,7 @@ class StreamOrdered;
 
 /// States, all transitions under the engine's lock:
 ///   inactive --start--> active --complete--> complete --wait (persistent)--> inactive
+/// A failed operation stays active while a device still uses its memory, but does nothing (isEnding()).
 /// An operation completes exactly once per start, with a Status.
 class Operation {
  public:
@@ -51,6 +52,9 @@ class Operation {
   [[nodiscard]] virtual bool hasResultsOnLoop() const GOSS_ON_LOOP { return false; }
   /// Cancels everything at the transports; afterwards they do not touch the operation's buffers.
   virtual void withdrawOnLoop() GOSS_ON_LOOP = 0;
+  /// Called after withdrawOnLoop(), again and again until it returns true: no device, and no thread that is in a
+  /// driver, uses the operation's memory or its caller's any more. Never waits.
+  virtual bool tryLeaveOnLoop() GOSS_ON_LOOP { return true; }
   /// A text for reports: "all_reduce(sum) of 8 float32".
   [[nodiscard]] virtual std::string describe() const = 0;
   /// Ranks of the communicator whose messages this operation is waiting for.
@@ -95,6 +99,8 @@ class Operation {
   /// Whether it stands for any number of sends that were over at once.
   [[nodiscard]] bool isAlwaysComplete() const { return owner_ == Owner::fixed; }
   [[nodiscard]] const Status& status() const { return status_; }
+  /// Whether the active operation has failed and been withdrawn, and completes when tryLeaveOnLoop() returns true.
+  [[nodiscard]] bool isEnding() const { return ending_; }
   /// The communicator that this operation belongs to.
   [[nodiscard]] OperationHost& host() const { return host_; }
 
@@ -142,6 +148,7 @@ class Operation {
   bool dirty_ = false;
   bool numbered_ = false; ///< The sequence number for the next start is set.
   bool polled_ = false;   ///< The operation is in the engine's list of operations to poll.
+  bool ending_ = false;   ///< isEnding(); deadline_ is then when it completes at the latest.
   bool timed_ = true;     ///< started_ is exact.
   Owner owner_ = Owner::caller;
   bool unposted_ = false; ///< An unposted receive of the engine: active, but not started.

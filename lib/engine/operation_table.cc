@@ -1,6 +1,8 @@
 #include "engine/operation_table.h"
 
 #include <algorithm>
+#include <thread>
+#include <utility>
 
 #include "platform/clock.h"
 
@@ -14,6 +16,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstProbe(250);
 /// A hundred years: a later time would overflow the clock.
 constexpr milliseconds kLongestTimeout(std::chrono::hours(24 * 36525));
+constexpr milliseconds kLongestEnd(10000);
+constexpr milliseconds kPause(1);
 
 } // namespace
 
@@ -107,9 +111,13 @@ void OperationTable::completeOnLoop(Operation& operation, const Status& status) 
   }
 }
 
-void OperationTable::failAloneOnLoop(Operation& operation, const Status& status) {
+void OperationTable::endOnLoop(Operation& operation, const Status& status) {
+  if (operation.ending_) return; // The first error stays.
   operation.withdrawOnLoop();
-  completeOnLoop(operation, status);
+  if (operation.state_ != Operation::State::active) return;
+  if (operation.tryLeaveOnLoop()) return completeOnLoop(operation, status);
+  engine_.active().keepEnding(operation,
+                              [this, &operation, status]() GOSS_ON_LOOP { completeOnLoop(operation, status); });
 }
 
 void OperationTable::forEachActiveOnLoop(const std::function<void(Operation&)>& visit) {
@@ -132,10 +140,27 @@ std::unique_ptr<Operation> OperationTable::takeBack(Operation& operation) {
   return std::unique_ptr<Operation>(&operation);
 }
 
-void OperationTable::freeHandedOut() {
-  for (const Operation* operation : handed_out_)
-    delete operation;
-  handed_out_.clear();
+void OperationTable::retire(std::unique_ptr<Operation> operation) {
+  freeRetired();
+  if (!operation->tryLeaveOnLoop()) retired_.push_back(std::move(operation));
+}
+
+void OperationTable::freeRetired() {
+  std::erase_if(retired_, [](const auto& one) GOSS_ON_LOOP { return one->tryLeaveOnLoop(); });
+}
+
+void OperationTable::freeHandedOut(Engine::Lock& lock) {
+  for (Operation* operation : std::exchange(handed_out_, {}))
+    retire(std::unique_ptr<Operation>(operation));
+  for (const auto end = Clock::now() + kLongestEnd; !retired_.empty() && Clock::now() < end; freeRetired()) {
+    lock.unlock(); // The driver may wait for gates that the loop opens.
+    std::this_thread::sleep_for(kPause);
+    lock.lock();
+  }
+  std::vector<std::unique_ptr<Operation>> busy = std::exchange(retired_, {});
+  lock.unlock();
+  busy.clear();
+  lock.lock();
 }
 
 Result<int> OperationTable::eventFd() {

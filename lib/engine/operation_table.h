@@ -53,19 +53,28 @@ class OperationTable {
   Status collectOnLoop(Operation& operation, goss_message* message) GOSS_ON_LOOP;
   /// Ends and counts an active operation; does nothing for other ones.
   void completeOnLoop(Operation& operation, const Status& status) GOSS_ON_LOOP;
-  /// Fails one operation that leaves the communicator usable.
-  void failAloneOnLoop(Operation& operation, const Status& status) GOSS_ON_LOOP;
+  /// Withdraws an active operation that has failed, and completes it with `status` as soon as it has left
+  /// (Operation::tryLeaveOnLoop()).
+  void endOnLoop(Operation& operation, const Status& status) GOSS_ON_LOOP;
 
   /// Calls `visit` for each active operation of this communicator; it may complete any of them.
   void forEachActiveOnLoop(const std::function<void(Operation&)>& visit) GOSS_ON_LOOP;
+  [[nodiscard]] bool isAnyActive() GOSS_ON_LOOP {
+    bool any = false;
+    forEachActiveOnLoop([&any](const Operation&) { any = true; });
+    return any;
+  }
 
   /// Transfers the operation to the caller, until takeBack().
   Operation* handOut(std::unique_ptr<Operation> operation) GOSS_ON_LOOP;
   std::unique_ptr<Operation> takeBack(Operation& operation) GOSS_ON_LOOP;
+  /// Destroys an operation that is not active; if it has not left, later.
+  void retire(std::unique_ptr<Operation> operation) GOSS_ON_LOOP;
   /// The operations that callers hold.
   [[nodiscard]] const std::vector<Operation*>& handedOut() const GOSS_ON_LOOP { return handed_out_; }
-  /// Frees the operations that callers still hold.
-  void freeHandedOut() GOSS_ON_LOOP;
+  /// Frees the operations that callers still hold, and those that were retired. Waits without the lock until they have
+  /// left; if a device needs longer than 10 s, until no thread is in a driver for them.
+  void freeHandedOut(Engine::Lock& lock) GOSS_ON_LOOP;
 
   /// The descriptor that polls readable while operations that started since the first call are complete. Error:
   /// resource.
@@ -99,6 +108,8 @@ class OperationTable {
   }
 
  private:
+  void freeRetired() GOSS_ON_LOOP;
+
   Engine& engine_;
   OperationHost& host_;
   BlockedCalls blocked_calls_ GOSS_GUARDED;
@@ -106,8 +117,9 @@ class OperationTable {
   History history_ GOSS_GUARDED;
   goss_counters counters_ GOSS_GUARDED{};
   SampledDuration message_time_ GOSS_GUARDED;
-  std::vector<Operation*> handed_out_ GOSS_GUARDED;       ///< Owned here; callers hold pointers.
-  std::unique_ptr<CompletionSignal> signal_ GOSS_GUARDED; ///< Null until a caller asks for it.
+  std::vector<Operation*> handed_out_ GOSS_GUARDED;              ///< Owned here; callers hold pointers.
+  std::vector<std::unique_ptr<Operation>> retired_ GOSS_GUARDED; ///< Those that had not left.
+  std::unique_ptr<CompletionSignal> signal_ GOSS_GUARDED;        ///< Null until a caller asks for it.
 };
 
 } // namespace goss

@@ -70,7 +70,7 @@ void CallResiduals::close() {
     environment_.device_feedback.close(tensor);
 }
 
-void CallResiduals::waitForCopies() {
+void CallResiduals::withdraw() {
   if (here_ != nullptr) here_->withdraw();
 }
 

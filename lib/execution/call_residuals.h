@@ -48,8 +48,10 @@ class CallResiduals {
   /// Ends the call's use of the residuals, so that other calls may use them. opened() stays.
   void close();
   void reset() { opened_.reset(); }
-  /// Returns when no copy of start() is under way.
-  void waitForCopies();
+  /// The call has failed: the copies of start() are not begun.
+  void withdraw();
+  /// After withdraw(): whether such copies are under way.
+  [[nodiscard]] bool isBusy() const { return here_ != nullptr && here_->isBusy(); }
   /// The next call may be on another device.
   void leaveDevice() { here_.reset(); }
 

@@ -263,8 +263,15 @@ Status Execution::mayStartOnLoop() const {
 std::uint64_t Execution::encodingsLeft(bool of_sum) const { return context_->outcome.encodings_left[of_sum]; }
 
 void Execution::startOnLoop() {
-  if (on_board_) return startOnBoardOnLoop();
   context_->outcome = {};
+  if (on_board_) {
+    queued_ = true;
+    environment_.boards->enter(*this);
+    passage_.beginWithoutStage();
+    fragments_left_ = 1;
+    if (call_.device.any()) startRunsOnLoop();
+    return advanceOnLoop();
+  }
   if (call_.codecs == nullptr || call_.tensor == 0) context_->draw = sequence;
   if (needs_staging_) stageInput(call_, environment_.group.rank(), staged_.data());
   fragments_left_ = plan_->fragments;
@@ -321,18 +328,6 @@ void Execution::beginOnLoop() {
   }
 }
 
-void Execution::startOnBoardOnLoop() {
-  queued_ = true;
-  environment_.boards->enter(*this);
-  passage_.beginWithoutStage();
-  if (call_.device.any()) {
-    context_->outcome = {};
-    fragments_left_ = 1;
-    startRunsOnLoop();
-  }
-  advanceOnLoop();
-}
-
 void Execution::failOnLoop() {
   const RunOutcome& outcome = context_->outcome;
   if (outcome.disagrees >= 0) return environment_.mismatches.disagree(*this, outcome.disagrees, outcome.theirs);
@@ -384,9 +379,15 @@ void Execution::withdrawOnLoop() {
   for (const auto& stage : stages_)
     stage->withdraw();
   memory_.clear();
-  residuals_.waitForCopies();
+  residuals_.withdraw();
   residuals_.close();
   if (gate_ != nullptr) environment_.devices.holdOnLoop(gate_, environment_.context);
+}
+
+bool Execution::tryLeaveOnLoop() {
+  const auto is_busy = [](const std::unique_ptr<Stage>& stage) { return stage->isBusy(); };
+  if (residuals_.isBusy() || std::any_of(stages_.begin(), stages_.end(), is_busy)) return false;
+  return shared_ == nullptr || shared_->tryLeave();
 }
 
 std::vector<int> Execution::waitingForRanks() const {

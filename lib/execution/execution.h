@@ -76,6 +76,7 @@ class Execution final : public Operation, public StreamOrdered {
   void lookOnceMoreOnLoop() GOSS_ON_LOOP override;
   [[nodiscard]] bool hasResultsOnLoop() const GOSS_ON_LOOP override;
   void withdrawOnLoop() GOSS_ON_LOOP override;
+  bool tryLeaveOnLoop() GOSS_ON_LOOP override;
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;
   [[nodiscard]] std::uint64_t encodingsLeft(bool of_sum) const override;
@@ -86,7 +87,6 @@ class Execution final : public Operation, public StreamOrdered {
   void startRunsOnLoop() GOSS_ON_LOOP;
   void beginOnLoop() GOSS_ON_LOOP;
   void completeWhenLeftOnLoop() GOSS_ON_LOOP;
-  void startOnBoardOnLoop() GOSS_ON_LOOP;
   void passOnLoop(bool has_results) GOSS_ON_LOOP;
   /// What the caller's stream does in the phases of each fragment.
   [[nodiscard]] StreamGate::Work streamWork() const;

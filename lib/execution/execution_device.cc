@@ -130,6 +130,8 @@ void Execution::completeWhenLeftOnLoop() {
     }
     if (!left.value()) return environment_.engine.active().keepPolling(*this);
   }
+  // A call that falls back to the host leaves copies of residuals to the device's thread.
+  if (residuals_.isBusy()) return environment_.engine.active().keepPolling(*this);
   for (const auto& stage : stages_)
     stage->release();
   residuals_.close();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "call/tag.h"
@@ -23,7 +22,7 @@ constexpr std::size_t kAlignment = 256;
 /// bytes, about as long as the messages that sharing needs. An estimate that was not measured on a GPU.
 constexpr std::uint64_t kMinBytes = 256 << 10;
 
-/// As waitForCopy(): peers' devices need milliseconds.
+/// Peers' devices need milliseconds.
 constexpr std::chrono::milliseconds kLongestRead(10000);
 /// A process that is stopped gives nothing back, and a rank that waited for it would miss its deadline. The process
 /// learns from Lending::tryGiveBack() that what it read does not count. If the owner has freed the memory meanwhile,
@@ -268,14 +267,24 @@ void SharedCall::withdraw() {
   work_ = Work::none;
   meeting_.withdraw();
   for (const auto& run : runs_)
-    run->withdraw(); // First, or two ranks would wait for each other.
+    run->withdraw();
   fragments_left_ = 0;
-  if (std::exchange(device_, -1) < 0) return;
-  const auto end = Clock::now() + (environment_.lending->isInProcess() ? kLongestRead : kLongestReadElsewhere);
-  while (!environment_.lending->tryTakeBack(loan_) && Clock::now() < end)
-    std::this_thread::yield();
+  if (device_ < 0) return;
+  (void)environment_.lending->tryTakeBack(loan_);
+  loan_end_ = Clock::now() + (environment_.lending->isInProcess() ? kLongestRead : kLongestReadElsewhere);
+}
+
+bool SharedCall::tryLeave() {
+  bool have_left = !job_ || !job_->isBusy();
+  for (const auto& run : runs_)
+    have_left = run->tryLeave() && have_left; // A run gives back what it has borrowed although others have not left.
+  if (!have_left) return false;
+  if (device_ < 0) return true;
+  if (!environment_.lending->tryTakeBack(loan_) && Clock::now() < loan_end_) return false;
+  device_ = -1;
   scratch_ = {};
   memory_.release();
+  return true;
 }
 
 void SharedCall::appendWaitingFor(std::vector<int>& ranks) const {

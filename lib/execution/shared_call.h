@@ -48,8 +48,11 @@ class SharedCall {
   [[nodiscard]] bool isUnderWay() const;
   /// Whether advance() would change anything.
   [[nodiscard]] bool hasCome() const;
-  /// Returns when neither this rank's device reads others' buffers, nor theirs these.
+  /// Cancels the messages and what the device's thread has not begun. From now on no rank may borrow these buffers.
   void withdraw() GOSS_ON_LOOP;
+  /// After withdraw(): whether neither this rank's device reads others' buffers, nor theirs these. Frees scratch memory
+  /// then.
+  bool tryLeave() GOSS_ON_LOOP;
   void appendWaitingFor(std::vector<int>& ranks) const;
 
  private:
@@ -87,6 +90,7 @@ class SharedCall {
   std::uint64_t sequence_ = 0;
   Tag loan_ = 0;
   std::int32_t device_ = -1;         ///< -1: the call is staged.
+  TimePoint loan_end_{};             ///< After withdraw(): until then tryLeave() waits for ranks that read.
   DeviceStation* station_ = nullptr; ///< Station of the runs in runs_.
   SharedMemory memory_;
   std::size_t scratch_bytes_ = 0; ///< Scratch memory of the largest fragment.

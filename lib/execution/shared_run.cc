@@ -84,7 +84,11 @@ SharedRun::SharedRun(Operation& operation, const RunEnvironment& environment, co
   }
 }
 
-SharedRun::~SharedRun() { withdraw(); }
+SharedRun::~SharedRun() {
+  withdraw();
+  job_.await();
+  giveBackAll();
+}
 
 bool SharedRun::serves(const Schedule& schedule, const Call& call) {
   const auto onDevice = [&](const Slot& slot) {
@@ -153,6 +157,15 @@ void SharedRun::withdraw() {
     if (std::exchange(message->in.posted, false)) transport->cancel(message->in);
   }
   job_.withdraw();
+}
+
+bool SharedRun::tryLeave() {
+  if (job_.isBusy()) return false;
+  giveBackAll();
+  return true;
+}
+
+void SharedRun::giveBackAll() {
   for (const std::uint32_t index : std::exchange(batch_, {}))
     (void)tryGiveBack(index);
 }

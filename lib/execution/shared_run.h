@@ -50,8 +50,11 @@ class SharedRun {
   [[nodiscard]] bool isUnderWay() const { return active_ && !batch_.empty(); }
   /// Whether that batch has ended, or the device has failed.
   [[nodiscard]] bool hasCome() const;
-  /// Returns when this rank's device reads nothing any more.
+  /// Cancels the messages, and the batch if the device's thread has not begun it.
   void withdraw() GOSS_ON_LOOP;
+  /// After withdraw(): gives back what the batch has borrowed as soon as this rank's device reads nothing any more.
+  /// Returns whether it has.
+  bool tryLeave() GOSS_ON_LOOP;
   void appendWaitingFor(std::vector<int>& ranks) const;
 
  private:
@@ -75,6 +78,7 @@ class SharedRun {
   Status enqueueBatch();
   void endBatch() GOSS_ON_LOOP;
   bool tryGiveBack(std::uint32_t index) GOSS_ON_LOOP;
+  void giveBackAll() GOSS_ON_LOOP;
   Status enqueue(DeviceQueue& queue, std::uint32_t index);
   Status enqueueReceived(DeviceQueue& queue, std::uint32_t index);
   Status enqueueLocal(DeviceQueue& queue, const Step& step);

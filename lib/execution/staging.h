@@ -115,8 +115,10 @@ class Stage {
   virtual Result<bool> hasLeft() = 0;
   /// The call has completed: its memory may serve others.
   virtual void release() = 0;
-  /// The call has failed: returns when no copy touches the caller's buffers.
+  /// The call has failed: nothing more is enqueued.
   virtual void withdraw() = 0;
+  /// After withdraw(): whether copies or steps may still touch the caller's buffers or the stage's memory.
+  [[nodiscard]] virtual bool isBusy() const = 0;
 };
 
 /// The caller's data is ready: copies are enqueued on the library's own queues, when their turn has come.
@@ -140,6 +142,7 @@ class WaitedStage final : public Stage {
     device_memory_ = {};
   }
   void withdraw() override;
+  [[nodiscard]] bool isBusy() const override { return arrived_.isBusy() || worked_.isBusy() || left_.isBusy(); }
 
  private:
   DeviceStation& station_;
@@ -173,6 +176,7 @@ class GatedStage final : public Stage {
   Result<bool> hasLeft() override { return true; } // The next fragment arrives behind it.
   void release() override {}
   void withdraw() override {}
+  [[nodiscard]] bool isBusy() const override { return false; } // Devices::holdOnLoop() keeps the gate.
 
  private:
   Result<bool> hasDone(std::uint32_t phase);

@@ -99,7 +99,7 @@ int FailureDetector::waitingFor() const {
   int rank = -1;
   const bool has_failed = !operations_.asyncError().isOk();
   operations_.forEachActiveOnLoop([&](Operation& operation) GOSS_ON_LOOP {
-    if (has_failed && !operation.outlivesFailure()) return;
+    if (operation.isEnding() || (has_failed && !operation.outlivesFailure())) return;
     const std::vector<int> ranks = operation.waitingForRanks();
     if (!ranks.empty()) rank = ranks.front();
   });

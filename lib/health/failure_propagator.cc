@@ -49,13 +49,12 @@ void FailurePropagator::fail(const Status& found, Origin origin) {
     if (origin != Origin::destroyed) tellOthers();
   }
   operations_.forEachActiveOnLoop([&](Operation& operation) GOSS_ON_LOOP {
-    if (operation.outlivesFailure() && origin != Origin::destroyed) return;
+    if (operation.isEnding() || (operation.outlivesFailure() && origin != Origin::destroyed)) return;
     if (origin == Origin::elsewhere || (origin == Origin::here && status.kind() == GOSS_ERR_PEER_LOST))
       lookOnceMore(operation);
     if (operation.state() != Operation::State::active) return;
     if (origin == Origin::elsewhere && operation.hasResultsOnLoop() && !operation.isPart()) return;
-    operation.withdrawOnLoop();
-    operations_.completeOnLoop(operation, operations_.asyncError());
+    operations_.endOnLoop(operation, operations_.asyncError());
   });
   if (first) operations_.signalError();
   // Drops messages that others still send for it, because nobody will receive them, and they must not hold up messages

@@ -39,6 +39,7 @@ Status DeviceMessage::open() {
   station_ = station.value();
   if (device_.stream == nullptr) {
     if (!copied_) copied_.emplace(station_->watch);
+    if (copied_->isBusy()) return Status::error(GOSS_ERR_DEVICE, "the device has not ended the last copy in 10 s");
     if (memory_.bytes() > 0) return Status::ok(); // That of the last start.
     Result<BlockPool::Lease> memory = reserve_.lease(station_->pinned, bytes_);
     if (memory.isOk()) memory_ = memory.take();
@@ -67,7 +68,7 @@ void DeviceMessage::startOnLoop() {
     }
     if (call_.sends && gate_ == nullptr && bytes_ > 0) copy(*station_->in, {memory_.data(), call_.buffer, bytes_});
   }
-  if (!status.isOk()) return context_.operations.failAloneOnLoop(*this, status);
+  if (!status.isOk()) return context_.operations.endOnLoop(*this, status);
   advanceOnLoop();
 }
 
@@ -81,7 +82,7 @@ void DeviceMessage::advanceOnLoop() {
   Progress before;
   do {
     before = progress_;
-    if (Status status = step(); !status.isOk()) return context_.operations.failAloneOnLoop(*this, status);
+    if (Status status = step(); !status.isOk()) return context_.operations.endOnLoop(*this, status);
   } while (progress_ != before && !done_);
   if (!done_) {
     ActiveOperations& active = context_.engine.active();
@@ -146,8 +147,7 @@ Status DeviceMessage::bringOut(std::size_t bytes) {
 }
 
 void DeviceMessage::copy(DeviceQueue& queue, const CopyJob& job) {
-  job_ = job;
-  copied_->start(queue, [this, &queue] { return queue.copy({&job_, 1}); });
+  copied_->start(queue, [job, &queue] { return queue.copy({&job, 1}); });
 }
 
 void DeviceMessage::withdrawOnLoop() {
@@ -183,7 +183,7 @@ void DeviceMessage::endEnqueuing(const Status& status) {
   const std::shared_ptr<StreamGate> gate = gate_;
   if (!status.isOk()) {
     auto lock = context_.engine.enter();
-    if (state() == State::active) context_.operations.failAloneOnLoop(*this, status);
+    if (state() == State::active) context_.operations.endOnLoop(*this, status);
   }
   gate->setEnqueued();
 }

@@ -32,6 +32,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   bool pollOnLoop() GOSS_ON_LOOP override;
   [[nodiscard]] bool hasResultsOnLoop() const GOSS_ON_LOOP override { return progress_ == Progress::leaving; }
   void withdrawOnLoop() GOSS_ON_LOOP override;
+  bool tryLeaveOnLoop() GOSS_ON_LOOP override { return !copied_ || !copied_->isBusy(); }
   [[nodiscard]] std::string describe() const override { return inner_.describe(); }
   [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;
   [[nodiscard]] const MessageDevice& device() const { return device_; }
@@ -75,9 +76,8 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   bool done_ = false;
   DeviceStation* station_ = nullptr;
   BlockReserve reserve_;
-  BlockPool::Lease memory_; ///< Without a stream.
-  CopyJob job_;
-  std::optional<DeviceJob> copied_;  ///< Does job_ where the message has no stream.
+  BlockPool::Lease memory_;          ///< Without a stream.
+  std::optional<DeviceJob> copied_;  ///< The copy of a message without a stream. Behind what it uses.
   std::shared_ptr<StreamGate> gate_; ///< With a stream, while active.
 };
 

@@ -225,7 +225,7 @@ void Messenger::releaseOnLoop(Operation& operation) {
     if (!operation.status_.isOk()) operation.status_ = Status::ok();
     return putBackOnLoop(operation);
   }
-  context_.operations.takeBack(operation);
+  context_.operations.retire(context_.operations.takeBack(operation));
 }
 
 Result<bool> Messenger::probeNow(const Pattern& pattern, goss_message& found) {

@@ -121,7 +121,7 @@ void MessageOperation::postToSelfOnLoop() {
 }
 
 void MessageOperation::advanceOnLoop() {
-  if (ended_) return context_.operations.failAloneOnLoop(*this, result_);
+  if (ended_) return context_.operations.endOnLoop(*this, result_);
   if (!taken_back_) return;
   taken_back_ = false;
   takeBackOnLoop();
@@ -137,7 +137,7 @@ void MessageOperation::takeOnLoop(const goss_message& found) {
 
 void MessageOperation::giveBackOnLoop() { takeBackOnLoop(); }
 
-void MessageOperation::giveUpOnLoop(const Status& why) { context_.operations.failAloneOnLoop(*this, why); }
+void MessageOperation::giveUpOnLoop(const Status& why) { context_.operations.endOnLoop(*this, why); }
 
 /// A receive that names rank and tag stays posted.
 void MessageOperation::onTakenBack() {

@@ -26,6 +26,6 @@ void ProbeOperation::takeOnLoop(const goss_message& found) {
   context_.operations.completeOnLoop(*this, Status::ok());
 }
 
-void ProbeOperation::giveUpOnLoop(const Status& why) { context_.operations.failAloneOnLoop(*this, why); }
+void ProbeOperation::giveUpOnLoop(const Status& why) { context_.operations.endOnLoop(*this, why); }
 
 } // namespace goss

@@ -56,7 +56,11 @@ Status CollectiveRunner::run(const Call& call, const CallKey* key) {
 
 Status CollectiveRunner::runBlocking(Engine::Lock& lock, std::unique_ptr<Execution> execution) {
   Status status = environment_.operations.run(lock, *execution);
-  if (status.isOk()) pool_.release(std::move(execution));
+  if (status.isOk()) {
+    pool_.release(std::move(execution));
+  } else {
+    environment_.operations.retire(std::move(execution));
+  }
   return status;
 }
 
@@ -111,7 +115,8 @@ std::string CollectiveRunner::trials() {
 
 void CollectiveRunner::releaseOnLoop(Operation& operation) {
   std::unique_ptr<Operation> owned = environment_.operations.takeBack(operation);
-  if (operation.persistent || operation.isTrial() || !operation.status().isOk()) return;
+  if (operation.persistent || operation.isTrial() || !operation.status().isOk())
+    return environment_.operations.retire(std::move(owned));
   if (operation.isPhased()) {
     idle_multi_phase_.put(std::unique_ptr<MultiPhaseOperation>(static_cast<MultiPhaseOperation*>(owned.release())));
   } else {

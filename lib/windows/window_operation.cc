@@ -90,7 +90,7 @@ void WindowOperation::endOnLoop(const Status& status) {
 }
 
 void WindowOperation::advanceOnLoop() {
-  if (!result_.isOk()) window_.environment().operations.failAloneOnLoop(*this, result_);
+  if (!result_.isOk()) window_.environment().operations.endOnLoop(*this, result_);
 }
 
 void WindowOperation::withdrawOnLoop() {

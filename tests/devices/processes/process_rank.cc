@@ -23,6 +23,8 @@
 namespace goss::test {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::size_t kLong = 100003; // Elements of float32 that ranks share.
 constexpr std::size_t kLongBytes = kLong * sizeof(float);
 
@@ -77,7 +79,8 @@ class ProcessRank : public testing::Test {
     EXPECT_OK(goss_all_reduce(comm_, values.data(), sums.data(), kLong, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
     return sums;
   }
-  void whileMemoryIsFreed(float* in_stream, const std::function<void()>& other);
+  void whileMemoryIsFreed(float* in_stream, const std::function<void()>& other, std::chrono::milliseconds late = 400ms,
+                          std::chrono::milliseconds pause = 100ms);
   void enqueueWithin(void* to, const void* from) {
     EXPECT_TRUE(device_.synchronize());
     auto queue = device_.at(0).queue(nullptr).take();
@@ -260,20 +263,21 @@ TEST_F(ProcessRank, MemoryIsFreedWhileCallsWithoutAStreamAreUnderWay) {
   }
 }
 
-/// Begins a call in the stream, in which rank 1 comes later, and frees memory on rank 0 in another thread, which waits
-/// for that call. Calls `other` meanwhile.
-void ProcessRank::whileMemoryIsFreed(float* in_stream, const std::function<void()>& other) {
+/// Begins a call in the stream, in which rank 1 comes `late`, and frees memory on rank 0 in another thread, which waits
+/// for that call. Calls `other` meanwhile, after a pause.
+void ProcessRank::whileMemoryIsFreed(float* in_stream, const std::function<void()>& other,
+                                     std::chrono::milliseconds late, std::chrono::milliseconds pause) {
   auto freed = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
   write(in_stream, roughValues(rank_));
   barrier();
-  if (rank_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  if (rank_ != 0) std::this_thread::sleep_for(late);
   goss_options ordered = GOSS_OPTIONS_INIT;
   ordered.stream = device_.stream();
   ASSERT_OK(goss_all_reduce(comm_, in_stream, in_stream, 100, GOSS_FLOAT32, GOSS_SUM, &ordered, nullptr));
   const std::jthread freeing([&] {
     if (rank_ == 0) freed.reset();
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::this_thread::sleep_for(pause);
   other();
 }
 
@@ -345,6 +349,50 @@ TEST_F(ProcessRank, ErrorFeedbackComesHomeWhileMemoryIsFreed) {
   ASSERT_OK(goss_codec_state_read(comm_, 4, expected.data(), expected.size()));
   EXPECT_THAT(kept, ::testing::Contains(::testing::Ne(0.0F)));
   EXPECT_EQ(kept, expected);
+}
+
+/// The deadline of a call passes while its job is in the driver. The loop goes on, and opens the gate for which the
+/// driver waits; then the call ends. If rank 1 is more than 10 s late, the call ends before, and its communicator too,
+/// whose destruction waits for the driver.
+TEST_F(ProcessRank, ACallEndsWhileItsJobIsInTheDriver) {
+  const std::chrono::milliseconds late(numberOf("LATE_MS"));
+  const auto kind = static_cast<Waited>(numberOf("KIND"));
+  const std::size_t count = kind == Waited::small ? 100 : kind == Waited::shared ? kLong : 50000;
+  auto* memory = reinterpret_cast<float*>(device_.memory(kLongBytes));
+  auto own = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+  auto* in_stream = reinterpret_cast<float*>(own->data());
+  goss_comm_t other = nullptr;
+  ASSERT_OK(goss_comm_dup(comm_, &other));
+  goss_options how = GOSS_OPTIONS_INIT;
+  if (kind == Waited::compressed) how.codec = "int8";
+  const auto call = [&](goss_request_t* request) {
+    if (kind != Waited::sent)
+      return goss_all_reduce(other, memory, memory, count, GOSS_FLOAT32, GOSS_SUM, &how, request);
+    return rank_ == 0 ? goss_send(other, memory, count, GOSS_FLOAT32, 1, 7, &how, request)
+                      : goss_recv(other, memory, count, GOSS_FLOAT32, 0, 7, &how, request);
+  };
+  write(memory, roughValues(rank_));
+  ASSERT_OK(call(nullptr)); // From now on the library has the memory that the call takes.
+  how.flags = GOSS_PERSISTENT;
+  how.timeout_ms = 200;
+  goss_request_t request = nullptr;
+  ASSERT_OK(call(&request));
+  whileMemoryIsFreed(
+      in_stream,
+      [&] {
+        if (rank_ != 0) return;
+        const auto begun = std::chrono::steady_clock::now();
+        ASSERT_OK(goss_start(request));
+        EXPECT_EQ(goss_wait(&request, nullptr), GOSS_ERR_TIMEOUT);
+        EXPECT_LT(std::chrono::steady_clock::now() - begun, std::min<std::chrono::milliseconds>(late + 6s, 16s));
+        ASSERT_OK(goss_request_free(&request));
+        ASSERT_OK(goss_comm_destroy(other));
+      },
+      late, 4ms); // Before the device's thread asks the driver whether the device works.
+  ASSERT_TRUE(device_.synchronize());
+  if (rank_ == 0) return;
+  ASSERT_OK(goss_request_free(&request));
+  ASSERT_OK(goss_comm_destroy(other));
 }
 
 /// Where processes may not map each other's memory the ranks try it once.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/faults/child_process.h"
@@ -132,6 +133,26 @@ TEST(ProcessesFreeMemory, WhileErrorFeedbackComesHome) {
   Processes("ErrorFeedbackComesHomeWhileMemoryIsFreed", 2, {"CUDA_STANDIN_LOCK=1", "GOSS_TIMEOUT_MS=20000"})
       .expectSuccess();
 }
+
+/// By number of the kind of call, and by how late the other rank lets the driver go on.
+class EndingInTheDriver : public testing::TestWithParam<std::pair<int, int>> {};
+
+TEST_P(EndingInTheDriver, CallsLetTheLoopGoOnAndLiveUntilTheirJobsHaveEnded) {
+  const auto [kind, late_ms] = GetParam();
+  Processes("ACallEndsWhileItsJobIsInTheDriver", 2,
+            {"CUDA_STANDIN_LOCK=1", "GOSS_TIMEOUT_MS=30000", "KIND=" + std::to_string(kind),
+             "LATE_MS=" + std::to_string(late_ms)})
+      .expectSuccess();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EndingInTheDriver,
+                         testing::Values(std::pair(0, 1500), std::pair(1, 1500), std::pair(2, 1500), std::pair(3, 1500),
+                                         std::pair(4, 1500), std::pair(2, 12000), std::pair(3, 12000),
+                                         std::pair(4, 12000)),
+                         [](const auto& tested) {
+                           return "kind" + std::to_string(tested.param.first) + "_late" +
+                                  std::to_string(tested.param.second) + "ms";
+                         });
 
 TEST(ProcessesMapMemory, AUseAfterItsOwnerFreedItIsFound) {
   Processes("AUseOfMemoryThatItsOwnerFreedIsFound", 2).expectSuccess();

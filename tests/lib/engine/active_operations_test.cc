@@ -4,8 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <new>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "engine/engine.h"
 #include "engine/operation_table.h"
@@ -128,6 +133,87 @@ TEST_F(ActiveOperationsTest, ArePolledOnceInARoundInWhichSomeComplete) {
   EXPECT_THAT(pollAll(), ElementsAre("a", "b", "c", "d"));
   b_.then = [&] { complete(d_); }; // One that is behind.
   EXPECT_THAT(pollAll(), ElementsAre("b"));
+}
+
+TEST_F(ActiveOperationsTest, AreOnlyAskedWhetherTheyHaveLeftAsTheyEnd) {
+  start({&a_, &b_});
+  a_.has_left = false;
+  table_.endOnLoop(a_, Status::error(GOSS_ERR_TIMEOUT, "late"));
+  table_.endOnLoop(b_, Status::error(GOSS_ERR_TIMEOUT, "late"));
+  EXPECT_EQ(b_.state(), Operation::State::complete) << "no device works for it";
+  EXPECT_EQ(a_.state(), Operation::State::active);
+  EXPECT_TRUE(active_.waitsForDevice());
+  table_.endOnLoop(a_, Status::error(GOSS_ERR_ABORTED, "a later error"));
+  active_.markDirty(a_);
+  EXPECT_THAT(advanceAll(), IsEmpty());
+  a_.setNextProbe(steady_clock::now() - seconds(1));
+  active_.checkTimers();
+  EXPECT_THAT(host_.log, IsEmpty());
+  EXPECT_THAT(pollAll(), IsEmpty());
+  EXPECT_EQ(a_.state(), Operation::State::active);
+  a_.has_left = true;
+  pollAll();
+  EXPECT_TRUE(any_found_);
+  EXPECT_EQ(a_.state(), Operation::State::complete);
+  EXPECT_EQ(a_.status().kind(), GOSS_ERR_TIMEOUT);
+  EXPECT_TRUE(active_.isEmpty());
+}
+
+TEST_F(ActiveOperationsTest, EndAlthoughTheyHaveNotLeftIfThatTakesLong) {
+  start({&a_});
+  a_.has_left = false;
+  table_.endOnLoop(a_, Status::error(GOSS_ERR_TIMEOUT, "late"));
+  a_.endBefore(steady_clock::now() - seconds(1));
+  pollAll();
+  EXPECT_EQ(a_.state(), Operation::State::complete);
+}
+
+/// Says whether it lives.
+class Retiring final : public Operation {
+ public:
+  Retiring(OperationHost& host, bool& lives, const std::atomic<bool>& has_left)
+      : Operation(host), lives_(lives), has_left_(has_left) {
+    lives_ = true;
+  }
+  ~Retiring() override { lives_ = false; }
+  void startOnLoop() override {}
+  void advanceOnLoop() override {}
+  void withdrawOnLoop() override {}
+  bool tryLeaveOnLoop() override { return has_left_; }
+  [[nodiscard]] std::string describe() const override { return "retiring"; }
+  [[nodiscard]] std::vector<int> waitingForRanks() const override { return {}; }
+
+ private:
+  bool& lives_;
+  const std::atomic<bool>& has_left_;
+};
+
+TEST_F(ActiveOperationsTest, LiveUntilTheyHaveLeft) {
+  bool lives = false, other_lives = false;
+  std::atomic<bool> has_left = false;
+  const std::atomic<bool> other_has_left = true;
+  table_.retire(std::make_unique<Retiring>(host_, lives, has_left));
+  table_.retire(std::make_unique<Retiring>(host_, other_lives, other_has_left));
+  EXPECT_TRUE(lives);
+  EXPECT_FALSE(other_lives);
+  has_left = true;
+  table_.retire(std::make_unique<Retiring>(host_, other_lives, other_has_left));
+  EXPECT_FALSE(lives);
+}
+
+TEST_F(ActiveOperationsTest, LetTheLoopGoOnWhileTheyAreFreed) {
+  bool lives = false;
+  std::atomic<bool> has_left = false;
+  auto lock = engine_.enter();
+  table_.handOut(std::make_unique<Retiring>(host_, lives, has_left));
+  const std::jthread loop([&] {
+    const auto turn = engine_.enter();
+    EXPECT_TRUE(lives);
+    has_left = true;
+  });
+  table_.freeHandedOut(lock);
+  EXPECT_TRUE(has_left);
+  EXPECT_FALSE(lives);
 }
 
 TEST_F(ActiveOperationsTest, TellTheirHostThatTheyRanOutOfMemory) {

@@ -44,12 +44,14 @@ class LoggingOperation final : public Operation {
     return found;
   }
   void withdrawOnLoop() override {}
+  bool tryLeaveOnLoop() override { return has_left; }
   [[nodiscard]] std::string describe() const override { return name_; }
   [[nodiscard]] std::vector<int> waitingForRanks() const override { return {}; }
 
   std::function<void()> at_start;
   std::function<void()> then; ///< Called when the operation is advanced or polled.
   bool found = false;         ///< What pollOnLoop() returns.
+  bool has_left = true;       ///< What tryLeaveOnLoop() returns.
 
  private:
   LoggingHost& host_;

@@ -1,4 +1,5 @@
-// Who withdraws a call waits for what was enqueued of a batch, also where the device refused the rest.
+// A stage that was withdrawn is busy until the device has done what was enqueued of a batch, also where the device
+// refused the rest, and until the device's thread has come back from the driver.
 #include "execution/staging.h"
 
 #include <gtest/gtest.h>
@@ -7,8 +8,10 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace goss {
@@ -129,8 +132,52 @@ TEST(WaitedStages, WaitForABatchThatWasRefusedHalfWay) {
       progress.end();
     });
     stage.withdraw();
+    while (stage.isBusy())
+      std::this_thread::yield();
     EXPECT_TRUE(progress.done);
   }
+}
+
+/// Work for which the driver takes until end().
+class LongWork final : public StageWork {
+ public:
+  [[nodiscard]] bool comesToHost() const override { return true; }
+  Status enqueue(DeviceQueue&) const override {
+    begun_ = true;
+    begun_.notify_all();
+    ended_.wait(false);
+    return {};
+  }
+  void awaitBegin() const { begun_.wait(false); }
+  void end() {
+    ended_ = true;
+    ended_.notify_all();
+  }
+
+ private:
+  mutable std::atomic<bool> begun_{false};
+  std::atomic<bool> ended_{false};
+};
+
+TEST(WaitedStages, AreBusyAsLongAsTheDriverIs) {
+  Progress progress{true};
+  RefusingDevice device(progress);
+  DeviceStation station(device, device.queue(nullptr).take(), device.queue(nullptr).take());
+  LongWork work;
+  std::optional<WaitedStage> stage(std::in_place, station);
+  stage->start(work, 0);
+  work.awaitBegin();
+  stage->withdraw(); // Returns although the driver has not.
+  EXPECT_TRUE(stage->isBusy());
+  const std::jthread driver_later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    work.end();
+    while (progress.flag == nullptr) // The thread marks what was enqueued.
+      std::this_thread::yield();
+    progress.end();
+  });
+  stage.reset();
+  EXPECT_TRUE(progress.done) << "the stage was destroyed before its job had ended";
 }
 
 } // namespace
