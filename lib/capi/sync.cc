@@ -67,6 +67,7 @@ Result<Device*> deviceOf(World& world, const float* buffer) {
   const Result<MemoryInfo> info = world.devices().classify(buffer);
   if (!info.isOk()) return info.status();
   if (info.value().kind != MemoryKind::device) return nullptr;
+  if (Status status = world.devices().prepare(info.value().device, nullptr); !status.isOk()) return status;
   const Result<DeviceStation*> station = world.devices().station(info.value().device);
   if (!station.isOk()) return station.status();
   world.devices().awaitCopies(info.value().device);

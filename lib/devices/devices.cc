@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "builtins/builtins.h"
 
@@ -52,9 +53,24 @@ DeviceStation* Devices::find(int ordinal) {
 }
 
 Result<DeviceStation*> Devices::station(int ordinal) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto failed = failures_.find(ordinal); failed != failures_.end()) return failed->second;
+  }
+  return open(ordinal);
+}
+
+Result<DeviceStation*> Devices::open(int ordinal) {
   if (DeviceStation* made = find(ordinal); made != nullptr) return made;
   const std::lock_guard opening(opening_mutex_);
   if (DeviceStation* made = find(ordinal); made != nullptr) return made;
+  Status status = make(ordinal);
+  if (status.isOk()) return find(ordinal);
+  const std::lock_guard lock(mutex_);
+  return failures_[ordinal] = std::move(status);
+}
+
+Status Devices::make(int ordinal) {
   const Result<Device*> device = provider_->open(ordinal);
   if (!device.isOk()) return device.status();
   Result<std::unique_ptr<DeviceQueue>> in = device.value()->queue(nullptr);
@@ -63,7 +79,9 @@ Result<DeviceStation*> Devices::station(int ordinal) {
   if (!out.isOk()) return out.status();
   const bool computes = computes_ && device.value()->prepareArithmetic().isOk();
   const std::lock_guard lock(mutex_); // Others look for stations meanwhile.
-  return &stations_.try_emplace(ordinal, *device.value(), in.take(), out.take(), computes).first->second;
+  stations_.try_emplace(ordinal, *device.value(), in.take(), out.take(), computes);
+  failures_.erase(ordinal);
+  return Status::ok();
 }
 
 void Devices::openCurrent() {
@@ -72,7 +90,7 @@ void Devices::openCurrent() {
 }
 
 Status Devices::prepare(int ordinal, void* stream) {
-  const Result<DeviceStation*> opened = station(ordinal);
+  const Result<DeviceStation*> opened = open(ordinal);
   if (!opened.isOk() || stream == nullptr) return Status::ok();
   const Result<std::unique_ptr<DeviceQueue>> queue = opened.value()->device.queue(stream);
   Status status = queue.isOk() ? queue.value()->check() : queue.status();

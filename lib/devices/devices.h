@@ -35,11 +35,11 @@ class Devices {
     return present() ? provider_->classify(pointer) : Result<MemoryInfo>(MemoryInfo{});
   }
   /// Made at first use, which takes a while: calls open their device before they take the engine's lock. Errors: the
-  /// device's.
+  /// device's. If the last attempt to open it has failed, returns why, and asks the driver nothing.
   Result<DeviceStation*> station(int ordinal);
-  /// Opens the device, and checks whether `stream` (null: there is none) accepts work now. Returns only errors of the
-  /// caller, such as a stream that is being captured. If the device has failed, the call still starts and fails, so
-  /// that the other ranks are told of it.
+  /// Opens the device, also if an earlier attempt has failed, and checks whether `stream` (null: there is none) accepts
+  /// work now. Returns only errors of the caller, such as a stream that is being captured. If the device has failed,
+  /// the call still starts and fails, so that the other ranks are told of it.
   Status prepare(int ordinal, void* stream);
   /// Before the library reads memory of the device in no stream: Device::synchronizeCopies().
   void awaitCopies(int ordinal);
@@ -78,14 +78,17 @@ class Devices {
   explicit Devices(const Config& config) : hold_(config.device_hold_ms) {}
   /// Null: the device has no station yet.
   DeviceStation* find(int ordinal);
+  Result<DeviceStation*> open(int ordinal);
+  Status make(int ordinal);
 
   const std::chrono::milliseconds hold_;
   bool computes_ = false;
   std::unique_ptr<DeviceProvider> provider_;
   std::mutex
       opening_mutex_; ///< Held while a station is made, which may wait for the driver; the loop does not take it.
-  std::mutex mutex_;  ///< Of stations_.
+  std::mutex mutex_;  ///< Of stations_ and failures_.
   std::map<int, DeviceStation> stations_; ///< By ordinal.
+  std::map<int, Status> failures_;        ///< By ordinal: why there is no station.
   std::vector<Held> held_ GOSS_GUARDED;
 };
 

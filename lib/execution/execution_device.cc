@@ -184,6 +184,8 @@ Status Execution::prepare(bool in_group) {
     }
     if (waits) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
+  if (Status status = environment_.devices.prepare(call_.device.device, call_.device.stream); !status.isOk())
+    return status;
   if (const Result<DeviceStation*> station = environment_.devices.station(call_.device.device); station.isOk()) {
     auto reserve = std::make_shared<BlockReserve>();
     {
@@ -195,7 +197,7 @@ Status Execution::prepare(bool in_group) {
     auto lock = environment_.engine.enter();
     if (state() != State::active) memory_.take(std::move(reserve));
   }
-  return environment_.devices.prepare(call_.device.device, call_.device.stream);
+  return Status::ok();
 }
 
 void Execution::joinGroupOnLoop() {

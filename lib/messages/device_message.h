@@ -46,8 +46,9 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   /// Gets the memory of the next start, also of a message without a stream. Called without the engine's lock.
   void reserve();
   [[nodiscard]] Status prepare(bool /*in_group*/) override {
-    reserve();
-    return context_.devices.prepare(device_.ordinal, device_.stream);
+    Status status = context_.devices.prepare(device_.ordinal, device_.stream);
+    if (status.isOk()) reserve();
+    return status;
   }
   void enqueueArrivals() override;
   void enqueueGates() override;

@@ -101,7 +101,9 @@ void failNow(int rank) {
   driverFunction(kFail, "cudaStandinFail")(firstDeviceOf({}, rank), 1);
 }
 
-void failFrom(int calls) { driverFunction(kFail, "cudaStandinFail")(0, static_cast<std::uint64_t>(calls)); }
+void failFrom(int calls, int device) {
+  driverFunction(kFail, "cudaStandinFail")(device, static_cast<std::uint64_t>(calls));
+}
 
 std::string deviceText(int rank) {
   if (!testsProviderCuda()) return "threads device 0 failed";

@@ -36,8 +36,8 @@ int playRank(const MachineSetup& setup, int rank);
 void beginToFail(const MachineSetup& setup, int rank);
 /// From now on the first device of `rank`, which the calling thread plays, fails.
 void failNow(int rank);
-/// As failNow(), from the `calls`-th call on a device that the process makes on, where all ranks share one.
-void failFrom(int calls);
+/// As failNow(), from the `calls`-th call on `device` that the process makes on, where all ranks share devices.
+void failFrom(int calls, int device = 0);
 /// How texts name the first device of a rank, where ranks do not share them.
 std::string deviceText(int rank);
 

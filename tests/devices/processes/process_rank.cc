@@ -395,6 +395,28 @@ TEST_F(ProcessRank, ACallEndsWhileItsJobIsInTheDriver) {
   ASSERT_OK(goss_comm_destroy(other));
 }
 
+/// The loop does not open a device again that did not open: the driver would keep it from opening a gate.
+TEST_F(ProcessRank, ADeviceThatDidNotOpenFailsCallsWhileMemoryIsFreed) {
+  auto own = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+  auto elsewhere = device_.at(1).allocate(MemoryKind::device, kLongBytes).take();
+  goss_comm_t other = nullptr;
+  ASSERT_OK(goss_comm_dup(comm_, &other));
+  if (rank_ == 0) failFrom(1, 1);
+  goss_options how = GOSS_OPTIONS_INIT;
+  how.flags = GOSS_PERSISTENT;
+  goss_request_t request = nullptr;
+  ASSERT_OK(
+      goss_all_reduce(other, elsewhere->data(), elsewhere->data(), 50000, GOSS_FLOAT32, GOSS_SUM, &how, &request));
+  whileMemoryIsFreed(reinterpret_cast<float*>(own->data()), [&] {
+    if (rank_ != 0) return;
+    ASSERT_OK(goss_start(request));
+    EXPECT_EQ(goss_wait(&request, nullptr), GOSS_ERR_DEVICE);
+  });
+  ASSERT_TRUE(device_.synchronize());
+  ASSERT_OK(goss_request_free(&request));
+  ASSERT_OK(goss_comm_destroy(other));
+}
+
 /// Where processes may not map each other's memory the ranks try it once.
 TEST_F(ProcessRank, NobodyTriesAgainWhatIsNotPermitted) {
   const std::vector<float> values = roughValues(rank_);

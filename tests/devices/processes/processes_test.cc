@@ -129,6 +129,11 @@ TEST(ProcessesFreeMemory, WhileCallsWithoutAStreamStart) {
       .expectSuccess();
 }
 
+TEST(ProcessesFreeMemory, WhileADeviceThatDidNotOpenFailsCalls) {
+  Processes("ADeviceThatDidNotOpenFailsCallsWhileMemoryIsFreed", 2, {"CUDA_STANDIN_LOCK=1", "GOSS_TIMEOUT_MS=20000"})
+      .expectSuccess();
+}
+
 TEST(ProcessesFreeMemory, WhileErrorFeedbackComesHome) {
   Processes("ErrorFeedbackComesHomeWhileMemoryIsFreed", 2, {"CUDA_STANDIN_LOCK=1", "GOSS_TIMEOUT_MS=20000"})
       .expectSuccess();
