@@ -9,6 +9,7 @@
 
 #include "devices/block_reserve.h"
 #include "devices/stream_gate.h"
+#include "engine/engine.h"
 #include "execution/call_residuals.h"
 
 namespace goss {
@@ -23,11 +24,13 @@ class CallMemory {
   void layWhole(std::size_t bytes);
   [[nodiscard]] const StreamGate::Shape& shape() const { return shape_; }
 
-  /// Wants the memory of a start. `in_group`: in an open group of calls.
-  void want(DeviceStation& station, const KeepingCall& call, const CallResiduals& residuals, bool in_group,
-            BlockReserve& reserve) const;
-  /// The next start of a call in a stream finds its memory in `reserve`.
-  void take(std::shared_ptr<BlockReserve> reserve) { reserve_ = std::move(reserve); }
+  /// Gets the memory of the next start of a call in a stream, if it is not active: also what the start takes after
+  /// setStaged(), if the device has too little. `in_group`: in an open group of calls. Called without the engine's
+  /// lock; may wait for the driver.
+  void getAhead(Engine& engine, DeviceStation& station, const KeepingCall& call, const CallResiduals& residuals,
+                bool in_group);
+  /// The start begins again, without codec steps on the device.
+  void setStaged() { reserve_ = std::move(staged_); }
   /// Gets the memory of a call without a stream that starts. False: it is coming.
   bool get(DeviceStation& station, const KeepingCall& call, const CallResiduals& residuals);
   /// The start waits.
@@ -41,11 +44,17 @@ class CallMemory {
   void clear();
 
  private:
+  void want(DeviceStation& station, const KeepingCall& call, const CallResiduals& residuals, bool in_group,
+            BlockReserve& reserve);
+  void wantStaged(DeviceStation& station, const KeepingCall& call, bool in_group, BlockReserve& reserve);
   static StreamGate::Shape shapeOf(const KeepingCall& call, const DeviceCodecSteps& device_steps);
+  [[nodiscard]] std::size_t stagedSlotBytes(const KeepingCall& call);
 
   StreamGate::Shape shape_;
   bool whole_ = false;
+  std::size_t staged_slot_bytes_ = 0;     ///< Shape::slot_bytes where codec steps run on the host; 0: not known yet.
   std::shared_ptr<BlockReserve> reserve_; ///< The device's thread shares it while it allocates.
+  std::shared_ptr<BlockReserve> staged_;
   bool coming_ = false;
 };
 

@@ -298,7 +298,6 @@ void Execution::startRunsOnLoop() {
 void Execution::beginOnLoop() {
   memory_.setHere();
   const Status status = openStages();
-  memory_.clear();
   if (status.kind() == GOSS_ERR_RESOURCE && device_steps_.isBound()) {
     // The device has no memory for payloads or residuals: the call is staged, until it is bound anew.
     stages_.clear();
@@ -308,8 +307,10 @@ void Execution::beginOnLoop() {
     if (residuals_.opened() != nullptr && call_.device.ordered)
       residuals_.start(*environment_.devices.station(call_.device.device).value());
     bindRuns(false);
+    memory_.setStaged();
     return startRunsOnLoop();
   }
+  memory_.clear();
   if (!status.isOk()) {
     context_->outcome.failure = ofDevice(status, environment_.group, signature_);
     return;

@@ -187,15 +187,12 @@ Status Execution::prepare(bool in_group) {
   if (Status status = environment_.devices.prepare(call_.device.device, call_.device.stream); !status.isOk())
     return status;
   if (const Result<DeviceStation*> station = environment_.devices.station(call_.device.device); station.isOk()) {
-    auto reserve = std::make_shared<BlockReserve>();
     {
       auto lock = environment_.engine.enter();
       if (encodes_on_host_ && state() != State::active) bindRuns(true); // As the start does.
-      memory_.want(*station.value(), {*this, *plan_, call_, device_steps_}, residuals_, call.device.grouped, *reserve);
     }
-    if (!reserve->takeIdle()) (void)reserve->allocate(); // openStages() says why.
-    auto lock = environment_.engine.enter();
-    if (state() != State::active) memory_.take(std::move(reserve));
+    const KeepingCall keeping{*this, *plan_, call_, device_steps_};
+    memory_.getAhead(environment_.engine, *station.value(), keeping, residuals_, call.device.grouped);
   }
   return Status::ok();
 }
