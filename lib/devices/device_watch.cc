@@ -122,13 +122,23 @@ bool DeviceWatch::cancel(DeviceTask& task) {
   const auto is_it = [&task](const std::shared_ptr<DeviceTask>& one) { return one.get() == &task; };
   if (std::erase_if(waiting_, is_it) == 0) return false;
   task.state.store(DeviceTask::State::idle, std::memory_order_release);
-  if (waiting_.empty()) entered_.notify_all();
+  if (hasEnqueued()) entered_.notify_all();
   return true;
+}
+
+DeviceWatch::Beginning DeviceWatch::beginCall() {
+  const std::lock_guard lock(mutex_);
+  ++beginning_;
+  return {this, [](DeviceWatch* watch) {
+            const std::lock_guard ending(watch->mutex_);
+            --watch->beginning_;
+            if (watch->hasEnqueued()) watch->entered_.notify_all();
+          }};
 }
 
 void DeviceWatch::awaitEnqueued() {
   std::unique_lock lock(mutex_);
-  entered_.wait(lock, [this] { return waiting_.empty() && !is_entering_; });
+  entered_.wait(lock, [this] { return hasEnqueued(); });
 }
 
 // ---- The thread ----
@@ -163,13 +173,13 @@ void DeviceWatch::beginNext(std::unique_lock<std::mutex>& lock) {
   if (status.isOk()) status = begin(*task);
   task->work = nullptr;
   if (under_way_.size() >= kMaxUnderWay) std::erase_if(under_way_, [](const auto& one) { return !one->isBusy(); });
-  under_way_.push_back(task);
+  if (std::find(under_way_.begin(), under_way_.end(), task) == under_way_.end()) under_way_.push_back(task);
   const DeviceTask::State state = status.isOk() ? DeviceTask::State::entered : DeviceTask::State::failed;
   task->failure = std::move(status);
   task->state.store(state, std::memory_order_release);
   lock.lock();
   is_entering_ = false;
-  if (waiting_.empty()) entered_.notify_all();
+  if (hasEnqueued()) entered_.notify_all();
 }
 
 /// Does a task's work, and lets the device raise its flag behind it even if only a part of the work was enqueued,

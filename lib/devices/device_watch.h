@@ -45,14 +45,18 @@ class DeviceWatch {
   void enqueue(std::shared_ptr<DeviceTask> task);
   /// Takes a task back that the thread has not begun. False: it has.
   bool cancel(DeviceTask& task);
-  /// Returns when the thread has done, or enqueued on the device, all that it was given before. May wait for the
-  /// driver.
+  /// While it lives, a call that has begun has yet to give the thread its first jobs.
+  using Beginning = std::shared_ptr<const void>;
+  [[nodiscard]] Beginning beginCall();
+  /// Returns when the thread has done, or enqueued on the device, all that it was given before, and the first jobs of
+  /// calls that had begun. May wait for the driver, and for the loop.
   void awaitEnqueued();
 
  private:
   using Clock = std::chrono::steady_clock;
   class Asking;
 
+  [[nodiscard]] bool hasEnqueued() const { return waiting_.empty() && !is_entering_ && beginning_ == 0; }
   void serve(const std::stop_token& stop);
   /// Waits for something to do.
   void rest(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
@@ -72,6 +76,7 @@ class DeviceWatch {
   std::vector<std::shared_ptr<DeviceTask>> idle_;
   std::deque<std::shared_ptr<DeviceTask>> waiting_;
   bool is_entering_ = false; ///< The thread does the work of a task.
+  int beginning_ = 0;        ///< Number of objects of beginCall().
 
   // The thread's own.
   std::vector<std::shared_ptr<DeviceTask>> under_way_;

@@ -57,9 +57,9 @@ class StreamGate {
   /// Enqueues a phase of a fragment; called in the order of the stream.
   using Work = std::function<Status(DeviceQueue& queue, std::uint32_t fragment, std::uint32_t phase)>;
   /// Enqueues the first part: the arrival of the fragments that fit the slots. Before that it waits, perhaps for the
-  /// driver, until the device has all jobs that were started so far (DeviceJob): a gate may need them, and streams may
-  /// be one queue. The caller's thread calls this without the engine's lock: if streams are synchronous,
-  /// enqueueGates() returns only when the gates have been opened.
+  /// driver, until the device has all jobs that were started so far (DeviceJob), and the first jobs of calls that
+  /// have begun: a gate may need them, and streams may be one queue. The caller's thread calls this without the
+  /// engine's lock: if streams are synchronous, enqueueGates() returns only when the gates have been opened.
   Status enqueueArrivals(const Work& work);
   /// Enqueues the second part. To be called, in a group of calls, after the first parts of all of them.
   Status enqueueGates(const Work& work);

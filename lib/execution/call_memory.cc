@@ -87,8 +87,10 @@ bool CallMemory::get(DeviceStation& station, const KeepingCall& call, const Call
   reserve_ = std::make_shared<BlockReserve>();
   want(station, call, residuals, false, *reserve_);
   coming_ = !reserve_->takeIdle();
-  if (coming_) BlockReserve::allocateBy(station.watch, reserve_);
-  return !coming_;
+  if (!coming_) return true;
+  beginning_ = station.watch.beginCall();
+  BlockReserve::allocateBy(station.watch, reserve_);
+  return false;
 }
 
 BlockReserve& CallMemory::reserve() {
@@ -99,6 +101,7 @@ BlockReserve& CallMemory::reserve() {
 void CallMemory::clear() {
   reserve_.reset();
   staged_.reset();
+  beginning_.reset();
   coming_ = false;
 }
 

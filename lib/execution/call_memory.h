@@ -37,8 +37,11 @@ class CallMemory {
   [[nodiscard]] bool isComing() const { return coming_; }
   /// The start may go on; the memory is there, or there is none.
   [[nodiscard]] bool hasCome() const { return coming_ && !reserve_->isAllocating(); }
-  /// The start goes on.
-  void setHere() { coming_ = false; }
+  /// The start goes on. The caller keeps what it returns until it has given the device's thread the first jobs.
+  [[nodiscard]] DeviceWatch::Beginning setHere() {
+    coming_ = false;
+    return std::move(beginning_);
+  }
   BlockReserve& reserve();
   /// The call has what it takes, or has failed.
   void clear();
@@ -56,6 +59,7 @@ class CallMemory {
   std::shared_ptr<BlockReserve> reserve_; ///< The device's thread shares it while it allocates.
   std::shared_ptr<BlockReserve> staged_;
   bool coming_ = false;
+  DeviceWatch::Beginning beginning_; ///< While the memory is coming: calls in streams wait behind this one.
 };
 
 } // namespace goss

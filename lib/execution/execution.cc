@@ -296,7 +296,7 @@ void Execution::startRunsOnLoop() {
 }
 
 void Execution::beginOnLoop() {
-  memory_.setHere();
+  const DeviceWatch::Beginning beginning = memory_.setHere();
   const Status status = openStages();
   if (status.kind() == GOSS_ERR_RESOURCE && device_steps_.isBound()) {
     // The device has no memory for payloads or residuals: the call is staged, until it is bound anew.

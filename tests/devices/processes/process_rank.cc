@@ -351,6 +351,35 @@ TEST_F(ProcessRank, ErrorFeedbackComesHomeWhileMemoryIsFreed) {
   EXPECT_EQ(kept, expected);
 }
 
+/// All streams are one queue of the hardware. A call without a stream begins, but its memory comes only when other
+/// memory has been freed. Its copies still stand before the gate of the next call, which is in a stream, and which rank
+/// 1 makes when the first call has ended.
+TEST_F(ProcessRank, ACallInAStreamComesBehindACallWhoseMemoryIsComing) {
+  auto* memory = reinterpret_cast<float*>(device_.memory(kLongBytes));
+  auto own = device_.at(0).allocate(MemoryKind::device, kLongBytes).take();
+  auto* in_stream = reinterpret_cast<float*>(own->data());
+  goss_options ordered = GOSS_OPTIONS_INIT;
+  ordered.stream = device_.stream();
+  goss_options how = GOSS_OPTIONS_INIT;
+  how.flags = GOSS_PERSISTENT;
+  for (const std::size_t count : {7000, 15000, 30000, 60000}) { // Each takes larger blocks than those before.
+    goss_request_t request = nullptr;
+    ASSERT_OK(goss_all_reduce(comm_, memory, memory, count, GOSS_FLOAT32, GOSS_SUM, &how, &request));
+    whileMemoryIsFreed(in_stream, [&] {
+      ASSERT_OK(goss_start(request));
+      if (rank_ != 0) {
+        ASSERT_OK(goss_wait(&request, nullptr));
+      }
+      ASSERT_OK(goss_all_reduce(comm_, in_stream, in_stream, 100, GOSS_FLOAT32, GOSS_SUM, &ordered, nullptr));
+      if (rank_ == 0) {
+        ASSERT_OK(goss_wait(&request, nullptr));
+      }
+    });
+    ASSERT_TRUE(device_.synchronize());
+    ASSERT_OK(goss_request_free(&request));
+  }
+}
+
 /// The deadline of a call passes while its job is in the driver. The loop goes on, and opens the gate for which the
 /// driver waits; then the call ends. If rank 1 is more than 10 s late, the call ends before, and its communicator too,
 /// whose destruction waits for the driver.

@@ -134,6 +134,12 @@ TEST(ProcessesFreeMemory, WhileADeviceThatDidNotOpenFailsCalls) {
       .expectSuccess();
 }
 
+TEST(ProcessesFreeMemory, WhileACallWhoseMemoryIsComingStandsBeforeAGate) {
+  Processes("ACallInAStreamComesBehindACallWhoseMemoryIsComing", 2,
+            {"CUDA_STANDIN_LOCK=1", "CUDA_STANDIN_ONE_QUEUE=1", "GOSS_TIMEOUT_MS=20000"})
+      .expectSuccess();
+}
+
 TEST(ProcessesFreeMemory, WhileErrorFeedbackComesHome) {
   Processes("ErrorFeedbackComesHomeWhileMemoryIsFreed", 2, {"CUDA_STANDIN_LOCK=1", "GOSS_TIMEOUT_MS=20000"})
       .expectSuccess();

@@ -159,6 +159,24 @@ class LongWork final : public StageWork {
   std::atomic<bool> ended_{false};
 };
 
+TEST(CallsInStreams, WaitForTheFirstJobsOfCallsThatHaveBegun) {
+  Progress progress{true};
+  RefusingDevice device(progress);
+  DeviceStation station(device, device.queue(nullptr).take(), device.queue(nullptr).take());
+  DeviceWatch::Beginning beginning = station.watch.beginCall();
+  std::atomic<bool> goes_on = false;
+  {
+    const std::jthread in_stream([&] {
+      station.watch.awaitEnqueued();
+      goes_on = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_FALSE(goes_on);
+    beginning.reset();
+  }
+  EXPECT_TRUE(goes_on);
+}
+
 TEST(WaitedStages, AreBusyAsLongAsTheDriverIs) {
   Progress progress{true};
   RefusingDevice device(progress);
