@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -223,10 +224,14 @@ goss_status destroyBesideACall(goss_comm_t comm, std::int32_t rank) {
     if (status == GOSS_SUCCESS) say("reduced");
     return status;
   }
-  std::thread receiver([comm] {
+  std::atomic<bool> receives{false};
+  std::thread receiver([comm, &receives] {
     float never = 0;
+    receives = true;
     (void)goss_recv(comm, &never, 1, GOSS_FLOAT32, 2, 9, nullptr, nullptr);
   });
+  while (!receives)
+    std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   say("stops");
   ::raise(SIGSTOP);
