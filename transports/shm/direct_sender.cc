@@ -127,6 +127,10 @@ bool DirectSender::lend(const LentRegions::Region& region) {
 
 void DirectSender::forget(std::uint64_t region) {
   if (std::erase(lent_, region) > 0) to_forget_.push_back(region);
+  tellForgotten();
+}
+
+void DirectSender::tellForgotten() {
   std::erase_if(to_forget_, [&](std::uint64_t id) { return socket_ < 0 || sendForget(socket_, id); });
 }
 

@@ -57,8 +57,10 @@ class DirectSender {
   /// Completes all operations with `status`, calling back; with `stuck` where the peer may still write the reply.
   /// `ended`: the peer is known to read and write no more.
   void fail(const Status& status, const Status& stuck, bool ended);
-  /// The region is removed: the peer may unmap it.
+  /// The region is removed: the peer may unmap it, and is told so as soon as its socket has space.
   void forget(std::uint64_t region);
+  /// Tells the peer of forgotten regions for which its socket had no space.
+  void tellForgotten();
 
  private:
   struct Entry {

@@ -70,6 +70,7 @@ class Link {
   bool readPackets();
   /// `region` is no longer lent.
   void forget(std::uint64_t region) { direct_sender_.forget(region); }
+  void tellForgotten() { direct_sender_.tellForgotten(); }
   /// The socket has ended: the other process closed it or died.
   void socketEnded();
   /// Reads, delivers and writes. Returns whether anything happened.

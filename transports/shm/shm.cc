@@ -30,6 +30,7 @@ constexpr unsigned kCallsPerDirectRead = 512;
 // Other processes may connect and send nothing, so that the oldest caller without a hello is dropped when there are too
 // many. That is no rank: a rank sends its hello at once.
 constexpr std::size_t kMaxCallers = 256;
+constexpr int kMaxAtOnce = 256; ///< Callers that are accepted before other work is done.
 
 /// Ring size between two ranks. With 2 MiB, twice a core's second-level cache, windows of 4 to 256 KiB are twice as
 /// fast where the ranks share a cache, and up to twice as slow where they do not.
@@ -300,6 +301,8 @@ bool ShmTransport::checkSockets() {
   calls_ = 0;
   if (!poller_) return false;
   if (listener_) listener_->tick();
+  for (auto& at : entries_)
+    at->link.tellForgotten();
   bool any = unready_ > 0 && retryDials();
   for (const platform::PollEvent& event : poller_->wait(0)) {
     auto low = static_cast<int>(event.token & 0xffffffffu);
@@ -319,7 +322,7 @@ bool ShmTransport::checkSockets() {
 }
 
 void ShmTransport::acceptCallers() {
-  for (;;) {
+  for (int i = 0; i < kMaxAtOnce; ++i) {
     Result<platform::Accepted> accepted = listener_->accept();
     if (!accepted.isOk()) continue; // No descriptor is left for this caller.
     platform::UniqueFd fd = std::move(accepted.value().fd);
@@ -350,7 +353,11 @@ bool ShmTransport::readCallerHello(int fd) {
   PeerEntry& from = entry(hello.from);
   if (from.lost || from.link.attached()) return false; // The rank called before; a second link would reorder messages.
   Result<shm::Segment> segment = shm::Segment::attach(std::move(hello.segment), hello.ring_bytes, hello.from);
-  if (!segment.isOk() || !board_->attach(hello.from, std::move(hello.board)).isOk()) return false;
+  Status usable = segment.isOk() ? board_->attach(hello.from, std::move(hello.board)) : segment.status();
+  if (!usable.isOk()) {
+    from.link.breakOff(usable); // The caller does not call again.
+    return false;
+  }
   if (!shm::sendWelcome(socket.get(), board_->fd())) return false;
   Status attached = attach(hello.from, segment.take(), std::move(socket));
   if (!attached.isOk()) from.link.breakOff(attached);

@@ -355,6 +355,17 @@ TEST_F(ShmHostile, ForeignCallersAreTurnedAwayAndTheRealOneIsHeard) {
   EXPECT_EQ(losses_.count, 0);
 }
 
+TEST_F(ShmHostile, ACallerWhoseMemoryCannotBeMappedIsGivenUpAtOnce) {
+  segment_ = shm::Segment::create(64 * 1024).take();
+  platform::UniqueFd no_board(::memfd_create("empty", MFD_CLOEXEC));
+  socket_ = call();
+  ASSERT_TRUE(shm::sendHello(socket_.get(), attacker(), 0, segment_, no_board.get()).isOk());
+  drive(20);
+  EXPECT_EQ(victim_->link(1), LinkState::failed);
+  EXPECT_EQ(losses_.count, 1);
+  EXPECT_FALSE(losses_.last.text().empty());
+}
+
 TEST_F(ShmHostile, SilentCallersDoNotKeepTheRealOneOut) {
   std::vector<platform::UniqueFd> silent;
   for (int i = 0; i < 300; ++i) {
