@@ -25,7 +25,7 @@ namespace goss {
 /// The card that every rank gives the others when they meet: transport addresses and where it runs.
 struct PeerCard {
   std::string host;       ///< Equal on ranks that share a host (and network namespace).
-  std::string process;    ///< Equal on ranks that are threads of one process.
+  std::string process;    ///< platform::ownProcessName(): equal on ranks that are threads of one process.
   std::string processors; ///< As platform::usableProcessors().
   platform::Place place;  ///< The place to which the rank is bound.
   /// Addresses of the rank as seen from rank 0, and the reverse.

@@ -228,7 +228,9 @@ Status World::connect(Launch launch) {
 
   PeerCard card;
   card.host = platform::hostIdentity().text();
-  card.process = fmt::format("{}/{}", card.host, platform::ownProcessName());
+  Result<std::string> process = platform::ownProcessName();
+  if (!process.isOk()) return process.status();
+  card.process = process.take();
   card.processors = platform::usableProcessors();
   card.place = launch.ranks > 1 ? platform::ownPlace() : platform::Place();
   cards_ = {card};
@@ -467,9 +469,7 @@ bool World::isHere(int rank) const {
 }
 
 bool World::isSeenToRun(int rank) const {
-  const PeerCard& peer = cards_[static_cast<std::size_t>(rank)];
-  const std::string here = cards_[static_cast<std::size_t>(mesh_->self())].host + "/";
-  return peer.process.starts_with(here) && platform::isSeenToRun(std::string_view(peer.process).substr(here.size()));
+  return isHere(rank) && platform::isSeenToRun(cards_[static_cast<std::size_t>(rank)].process);
 }
 
 bool World::afterProgressOnLoop() {

@@ -1,9 +1,8 @@
-/// Identity of a process and its machine, for addresses that are only valid inside of it, and for noticing its death.
+/// Notices the deaths of peers' processes.
 #ifndef GOSS_TRANSPORTS_COMMON_PROCESS_IDENTITY_H_
 #define GOSS_TRANSPORTS_COMMON_PROCESS_IDENTITY_H_
 
 #include <chrono>
-#include <string>
 #include <string_view>
 
 #include "gossamer/transport_context.h"
@@ -11,13 +10,10 @@
 
 namespace goss::transports {
 
-/// Equal texts mean the same process: host, process id, and the process's start time, because ids are reused.
-std::string processIdentity();
-
-/// A descriptor that is readable once the process with this identity has died. Invalid for this process itself, and for
-/// a process that cannot be watched from here, because it runs on another host or in another process namespace, or has
-/// ended already.
-platform::UniqueFd watchProcess(std::string_view identity);
+/// A descriptor that is readable once the process with this name (platform::ownProcessName()) has died. Invalid for
+/// this process itself, and for a process that cannot be watched from here, because it runs on another host or in
+/// another process namespace, or has ended already.
+platform::UniqueFd watchProcess(std::string_view process_name);
 
 /// How a peer was lost whose link ended because of `why` and without a goodbye; `watch` watches its process (-1:
 /// nothing does). Connections break a moment before the process has ended, so this may block for kLastMoment, unless

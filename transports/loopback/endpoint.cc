@@ -1,21 +1,21 @@
 #include "transports/loopback/endpoint.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include "base/wire.h"
-#include "transports/common/process_identity.h"
+#include "transports/common/local_address.h"
 
 namespace goss::transports::loopback {
 
 namespace {
 
-constexpr std::string_view kMagic = "GLB1";
+constexpr std::string_view kMagic = "GLB2";
 
-/// The part of an address before the pointer.
-std::string_view prefixOf(std::string_view address) {
-  return address.substr(0, address.size() - std::min(address.size(), sizeof(std::uint64_t)));
+/// Ranks that are threads of one process share nothing but addresses, so the registry is static. It is never destroyed,
+/// because static objects of the program may close endpoints at the very end.
+LocalRegistry<Endpoint>& endpoints() {
+  static auto& registry = *new LocalRegistry<Endpoint>();
+  return registry;
 }
 
 } // namespace
@@ -62,28 +62,23 @@ void Endpoint::sleepEnded() {
 }
 
 void Endpoint::close() {
+  endpoints().remove(number_);
   std::vector<Mail> dropped; // Declared first, so that it is destroyed after the mutex is unlocked.
   std::lock_guard lock(mutex_);
   closed_ = true;
   dropped.swap(inbox_);
 }
 
-std::string encodeAddress(const Endpoint& endpoint) {
-  base::WireWriter writer;
-  writer.raw(kMagic)
-      .raw(processIdentity())
-      .integer(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&endpoint)));
-  return writer.take();
+Result<std::string> publish(const std::shared_ptr<Endpoint>& endpoint) {
+  endpoint->number_ = endpoints().add(endpoint);
+  return encodeLocalAddress(kMagic, endpoint->number_);
 }
 
-bool isOfOneProcess(std::string_view own, std::string_view address) {
-  return !own.empty() && own.size() == address.size() && prefixOf(own) == prefixOf(address);
-}
+bool isOfThisProcess(std::string_view address) { return decodeLocalAddress(kMagic, address).has_value(); }
 
-std::shared_ptr<Endpoint> resolveAddress(std::string_view own, std::string_view address) {
-  if (!isOfOneProcess(own, address)) return nullptr;
-  auto pointer = base::loadLittleEndian<std::uint64_t>(address.data() + address.size() - sizeof(std::uint64_t));
-  return reinterpret_cast<Endpoint*>(static_cast<std::uintptr_t>(pointer))->shared_from_this();
+std::shared_ptr<Endpoint> findEndpoint(std::string_view address) {
+  const auto number = decodeLocalAddress(kMagic, address);
+  return number.has_value() ? endpoints().find(*number) : nullptr;
 }
 
 } // namespace goss::transports::loopback

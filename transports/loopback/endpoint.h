@@ -5,12 +5,14 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gossamer/status.h"
 #include "gossamer/transport_context.h"
 #include "platform/poller.h"
 #include "transports/common/message_header.h"
@@ -29,7 +31,7 @@ struct Mail {
 };
 
 /// Safe for all threads of the process.
-class Endpoint : public std::enable_shared_from_this<Endpoint> {
+class Endpoint {
  public:
   Endpoint(const TransportContext& context, platform::Wakeup wakeup);
 
@@ -42,7 +44,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   /// Owner only. False: there is mail, do not sleep.
   bool prepareToSleep();
   void sleepEnded();
-  /// Closes the inbox: put() returns false from now on.
+  /// Closes the inbox: put() returns false from now on, and findEndpoint() null.
   void close();
 
   [[nodiscard]] int fd() const { return wakeup_.fd(); }
@@ -53,10 +55,13 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   std::atomic<std::size_t>& eagerBytes(int sender) { return eager_bytes_[static_cast<std::size_t>(sender)]; }
 
  private:
+  friend Result<std::string> publish(const std::shared_ptr<Endpoint>& endpoint);
+
   const std::array<std::byte, 16> job_;
   const platform::Wakeup wakeup_;
   std::vector<std::atomic<std::size_t>> eager_bytes_; ///< By sender.
   Loans loans_;
+  std::uint64_t number_ = 0; ///< In this process; 0: it is not published.
   std::atomic<bool> has_mail_{false};
   std::mutex mutex_; ///< Guards the members below.
   std::vector<Mail> inbox_;
@@ -64,13 +69,12 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   bool closed_ = false;
 };
 
-/// The address that LoopbackTransport::open() returns: process, its start time (pids are reused), and the endpoint.
-std::string encodeAddress(const Endpoint& endpoint);
-/// Whether the address was made in the process that made the address `own`; does not touch the endpoint.
-bool isOfOneProcess(std::string_view own, std::string_view address);
-/// The endpoint of an address of this process, which made the address `own`; null for an address of any other process
-/// or form.
-std::shared_ptr<Endpoint> resolveAddress(std::string_view own, std::string_view address);
+/// Returns the endpoint's address, by which ranks of this process find it until it closes; once. Errors: resource.
+Result<std::string> publish(const std::shared_ptr<Endpoint>& endpoint);
+/// Whether an endpoint of this process has or had this address.
+bool isOfThisProcess(std::string_view address);
+/// The endpoint with this address; null: it has closed, or never was in this process.
+std::shared_ptr<Endpoint> findEndpoint(std::string_view address);
 
 } // namespace goss::transports::loopback
 

@@ -75,17 +75,20 @@ Result<std::string> LoopbackTransport::open() {
   Result<platform::Wakeup> wakeup = platform::Wakeup::create();
   if (!wakeup.isOk()) return wakeup.status();
   endpoint_ = std::make_shared<Endpoint>(context_, wakeup.take());
-  address_ = loopback::encodeAddress(*endpoint_);
-  return address_;
+  return loopback::publish(endpoint_);
 }
 
-bool LoopbackTransport::reaches(std::string_view address) const { return loopback::isOfOneProcess(address_, address); }
+bool LoopbackTransport::reaches(std::string_view address) const {
+  return endpoint_ != nullptr && loopback::isOfThisProcess(address);
+}
 
 Status LoopbackTransport::connect(int rank, std::string_view address) {
   Peer& to = peer(rank);
-  std::shared_ptr<Endpoint> endpoint = loopback::resolveAddress(address_, address);
-  if (!endpoint) {
+  std::shared_ptr<Endpoint> endpoint = loopback::findEndpoint(address);
+  if (!reaches(address)) {
     to.refused = protocolError(rank, "a loopback address that is not of this process");
+  } else if (!endpoint) {
+    to.refused = peerDepartedError(rank);
   } else if (endpoint->job() != context_.job) {
     to.refused = protocolError(rank, "the address of another world");
   } else if (!endpoint->put({Mail::Kind::hello, context_.self, {}, {}, {}})) {

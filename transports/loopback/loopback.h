@@ -22,8 +22,7 @@ struct Mail;
 } // namespace loopback
 
 /// Small messages are copied into the receiver's inbox; large ones are offered, and the receiver copies (or views) them
-/// straight from the sender's buffers. A transport must not be destroyed while a peer that has its address may still
-/// call connect() with it: the address holds a pointer. A rank may connect to itself. One thread at a time.
+/// straight from the sender's buffers. A rank may connect to itself. One thread at a time.
 class LoopbackTransport final : public Transport, private Lending {
  public:
   explicit LoopbackTransport(const TransportContext& context);
@@ -80,7 +79,6 @@ class LoopbackTransport final : public Transport, private Lending {
 
   const TransportContext context_;
   std::shared_ptr<loopback::Endpoint> endpoint_;
-  std::string address_; ///< Of endpoint_; "": it is not open.
   Deferred deferred_;
   std::vector<std::unique_ptr<Peer>> peers_; ///< By rank; empty before the first is needed.
   std::vector<Peer*> busy_;                  ///< All peers that have work, and perhaps others.

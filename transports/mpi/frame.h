@@ -1,8 +1,8 @@
 /// The frames that ranks exchange over MPI: one MPI message of bytes each, sent by MPI_Issend in a communicator of
 /// Gossamer's own, at most four under way to a peer.
 ///
-/// Integers are little-endian. An address is "GMP1", the rank in MPI_COMM_WORLD (4 bytes) and the process's identity
-/// (text: length in 4 bytes, bytes). A header:
+/// Integers are little-endian. An address is "GMP1", the rank in MPI_COMM_WORLD (4 bytes) and the process's name (text:
+/// length in 4 bytes, bytes). A header:
 ///
 ///     0    3   "G", "M", 2
 ///     3    1   kind

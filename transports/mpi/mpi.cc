@@ -7,6 +7,7 @@
 
 #include "base/wire.h"
 #include "gossamer/config.h"
+#include "platform/process.h"
 #include "transports/common/errors.h"
 #include "transports/common/process_identity.h"
 #include "transports/mpi/link.h"
@@ -78,9 +79,11 @@ Result<std::string> MpiTransport::open() {
   poller_.emplace(poller.take());
   ticker_.emplace(ticker.take());
   if (Status status = poller_->add(ticker_->fd(), true, false, kTickerToken); !status.isOk()) return status;
+  const Result<std::string> process = platform::ownProcessName();
+  if (!process.isOk()) return process.status();
   process_ranks_[static_cast<std::size_t>(context_.self)] = session_->processRank();
   base::WireWriter writer;
-  writer.raw(kMagic).integer(static_cast<std::int32_t>(session_->processRank())).text(processIdentity());
+  writer.raw(kMagic).integer(static_cast<std::int32_t>(session_->processRank())).text(process.value());
   return writer.take();
 }
 

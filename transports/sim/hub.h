@@ -66,7 +66,7 @@ struct Event {
 
 /// Time stands still while any rank has something to do, and jumps to the next event when none has: the course of a run
 /// depends on the seed and on the ranks' calls, not on their speed. Safe for all threads of the process.
-class Hub : public std::enable_shared_from_this<Hub> {
+class Hub {
  public:
   Hub(const TransportContext& context, SimOptions options);
 

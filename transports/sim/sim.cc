@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/wire.h"
 #include "gossamer/config.h"
 #include "transports/common/errors.h"
+#include "transports/common/local_address.h"
 #include "transports/common/local_recvs.h"
 #include "transports/common/matcher.h"
-#include "transports/common/process_identity.h"
 
 namespace goss::transports {
 
@@ -21,7 +20,7 @@ using sim::Message;
 
 namespace {
 
-constexpr std::string_view kMagic = "GSI1";
+constexpr std::string_view kMagic = "GSI2";
 // Sends of up to kEagerBytes are complete at once while no more than kWindowBytes are on their way to the peer.
 constexpr std::size_t kEagerBytes = 64 * 1024;
 constexpr std::size_t kWindowBytes = 1 << 20;
@@ -38,7 +37,12 @@ bool fetch(const std::shared_ptr<Message>& message, MessageSink& sink) {
   return true;
 }
 
-std::string addressPrefix() { return std::string(kMagic) + processIdentity(); }
+/// Ranks of one process share nothing but addresses, so the registry is static. It is never destroyed, because static
+/// objects of the program may use it at the very end.
+LocalRegistry<Hub>& hubs() {
+  static auto& registry = *new LocalRegistry<Hub>();
+  return registry;
+}
 
 sim::SimOptions optionsFrom(const Config& config) {
   sim::SimOptions options;
@@ -73,6 +77,7 @@ SimTransport::SimTransport(const TransportContext& context, sim::SimOptions opti
 
 SimTransport::~SimTransport() {
   if (!hub_) return;
+  hubs().remove(hub_number_);
   for (auto& [operation, message] : pending_)
     message->offer->withdraw();
   for (auto& to : peers_) {
@@ -95,26 +100,23 @@ Result<std::string> SimTransport::open() {
     Status added = poller_->add(fd, true, false, token);
     if (!added.isOk()) return added;
   }
-  if (context_.self == 0) enter(std::make_shared<Hub>(context_, options_));
-  base::WireWriter writer;
-  writer.raw(addressPrefix());
-  writer.integer(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(hub_.get())));
-  return writer.take();
+  if (context_.self == 0) {
+    enter(std::make_shared<Hub>(context_, options_));
+    hub_number_ = hubs().add(hub_);
+  }
+  return encodeLocalAddress(kMagic, hub_number_);
 }
 
-bool SimTransport::reaches(std::string_view address) const {
-  std::string prefix = addressPrefix();
-  return address.size() == prefix.size() + sizeof(std::uint64_t) && address.starts_with(prefix);
-}
+bool SimTransport::reaches(std::string_view address) const { return decodeLocalAddress(kMagic, address).has_value(); }
 
 Status SimTransport::connect(int rank, std::string_view address) {
   Peer& to = peer(rank);
-  if (!reaches(address)) return to.refused = protocolError(rank, "a sim address that is not of this process");
+  const auto hub_number = decodeLocalAddress(kMagic, address);
+  if (!hub_number.has_value()) return to.refused = protocolError(rank, "a sim address that is not of this process");
   to.wanted = true;
   if (!hub_ && rank == 0) {
-    auto pointer = base::loadLittleEndian<std::uint64_t>(address.data() + address.size() - sizeof(std::uint64_t));
-    if (pointer == 0) return to.refused = protocolError(rank, "a sim address without a hub");
-    std::shared_ptr<Hub> hub = reinterpret_cast<Hub*>(static_cast<std::uintptr_t>(pointer))->shared_from_this();
+    std::shared_ptr<Hub> hub = hubs().find(*hub_number);
+    if (hub == nullptr) return to.refused = peerDepartedError(rank);
     if (hub->job() != context_.job) return to.refused = protocolError(rank, "the address of another world");
     enter(std::move(hub));
   } else if (hub_) {

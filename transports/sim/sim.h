@@ -18,8 +18,8 @@
 namespace goss::transports {
 
 /// The ranks live in one process, as threads or driven in turn by one thread. Rank 0's address leads the others to the
-/// hub that they share, so every rank must connect to rank 0 (and to any others), and rank 0's transport must live
-/// until all ranks have. The clock moves only when no rank has anything to do; see SimOptions::patience for ranks that
+/// hub that they share, so every rank must connect to rank 0 (and to any others), while rank 0's transport lives. The
+/// clock moves only when no rank has anything to do; see SimOptions::patience for ranks that
 /// stay away. One thread at a time for each rank.
 class SimTransport final : public Transport {
  public:
@@ -66,6 +66,7 @@ class SimTransport final : public Transport {
   const TransportContext context_;
   sim::SimOptions options_;
   std::shared_ptr<sim::Hub> hub_; ///< Null until rank 0's address is known.
+  std::uint64_t hub_number_ = 0;  ///< In this process, at rank 0; else 0.
   std::optional<platform::Wakeup> wakeup_;
   std::optional<platform::Poller> poller_;
   platform::UniqueFd timer_; ///< Wakes a sleeping rank that waits for a rank that may be away.

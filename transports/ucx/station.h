@@ -22,7 +22,7 @@ struct Station {
   int self = 0;
   std::array<std::byte, 16> job{};
   std::size_t unexpected_limit = 0;
-  std::string process;   ///< Identity of this process.
+  std::string process;   ///< Name of this process.
   std::uint64_t key = 0; ///< Key in this rank's address.
   Deferred* deferred = nullptr;
   Worker* worker = nullptr;  ///< Null before open().

@@ -7,6 +7,7 @@
 #include "gossamer/config.h"
 #include "platform/clock.h"
 #include "platform/host.h"
+#include "platform/process.h"
 #include "transports/common/errors.h"
 #include "transports/common/process_identity.h"
 #include "transports/ucx/link.h"
@@ -96,7 +97,9 @@ Result<std::string> UcxTransport::open() {
   Result<std::string> own = worker_->address();
   if (!own.isOk()) return own.status();
   address.worker = own.take();
-  address.process = processIdentity();
+  Result<std::string> process = platform::ownProcessName();
+  if (!process.isOk()) return process.status();
+  address.process = process.take();
   station_->key = address.key;
   station_->process = address.process;
   station_->worker = worker_.get();

@@ -30,7 +30,7 @@ namespace goss::transports::ucx {
 
 /// The address that open() returns.
 struct Address {
-  std::string process;   ///< processIdentity().
+  std::string process;   ///< platform::ownProcessName().
   std::uint64_t key = 0; ///< Random; every message to this rank shows it.
   std::string worker;    ///< As ucp_worker_query gives it.
 };

@@ -233,5 +233,29 @@ TEST(Sim, RefusesAddressesOfOthers) {
   EXPECT_EQ(transport.linkError(1).peer(), 1);
 }
 
+TEST(Sim, RefusesForgedAddressesAndThoseOfARankThatHasLeft) {
+  Config config;
+  Silent listener;
+  TransportContext context;
+  context.size = 2;
+  context.config = &config;
+  context.listener = &listener;
+  auto root = std::make_unique<SimTransport>(context);
+  const std::string address = root->open().take();
+  context.self = 1;
+  for (std::size_t at = address.size() - 8; at < address.size(); ++at) {
+    SimTransport transport(context);
+    ASSERT_TRUE(transport.open().isOk());
+    std::string forged = address;
+    forged[at] = static_cast<char>(forged[at] ^ 0x40);
+    EXPECT_EQ(transport.connect(0, forged).kind(), GOSS_ERR_PEER_LOST);
+  }
+  root.reset();
+  SimTransport transport(context);
+  ASSERT_TRUE(transport.open().isOk());
+  EXPECT_EQ(transport.connect(0, address).kind(), GOSS_ERR_PEER_LOST);
+  EXPECT_EQ(transport.linkError(0).peer(), 0);
+}
+
 } // namespace
 } // namespace goss::transports
