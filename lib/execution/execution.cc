@@ -1,7 +1,6 @@
 #include "execution/execution.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include "execution/run.h"
 #include "execution/shared_call.h"
 #include "execution/tensor_use.h"
+#include "gossamer/random.h"
 #include "kernels/kernels.h"
 #include "mesh/mesh.h"
 #include "schedule/contract.h"
@@ -26,13 +26,13 @@ namespace {
 /// Number of further fragments in flight for calls with device buffers: those being copied from the device or back.
 constexpr std::uint32_t kFragmentsUnderWay = 2;
 
-/// Ranks that planned differently (another algorithm or fragment count) must notice it instead of exchanging nonsense.
+/// Ranks that planned differently must notice it instead of exchanging nonsense.
 std::uint32_t planHash(const Plan& plan, const Call& call) {
   const std::uint64_t codecs = call.codecs != nullptr ? call.codecs->hash ^ call.tensor : 0;
-  const XXH64_hash_t name = XXH64(plan.algorithm.data(), plan.algorithm.size(), plan.fragments ^ codecs);
+  const std::uint64_t hash = detail::mix64(plan.hash ^ codecs);
   // An all_to_allv has no counts that are equal on all ranks.
   const std::uint32_t uneven = call.uneven ? 0x9e3779b9u : 0;
-  return static_cast<std::uint32_t>(name ^ (name >> 32)) ^ call.counts_hash ^ uneven;
+  return static_cast<std::uint32_t>(hash ^ (hash >> 32)) ^ call.counts_hash ^ uneven;
 }
 
 /// Copies the input to `to`; GOSS_PREMUL_SUM: scales it.

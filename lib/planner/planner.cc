@@ -1,11 +1,13 @@
 #include "planner/planner.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
 #include <cassert>
 
+#include "base/wire.h"
 #include "boards/board_price.h"
 #include "call/tag.h"
 #include "planner/oversubscription.h"
@@ -69,6 +71,22 @@ std::uint64_t hashOf(const Neighborhood& neighborhood) {
   return hash;
 }
 
+/// Plan::hash of the candidate's plan.
+std::uint64_t hashOf(const Candidate& candidate) {
+  base::WireWriter writer;
+  writer.text(candidate.algorithm->name()).integer(candidate.blocks).integer(candidate.fragments);
+  writer.integer(candidate.group_size);
+  writer.integer(static_cast<std::uint8_t>(candidate.between_nodes));
+  writer.integer(static_cast<std::uint8_t>(candidate.on_board));
+  writer.integer(static_cast<std::uint32_t>(candidate.order.size()));
+  for (const int rank : candidate.order)
+    writer.integer(rank);
+  for (const double weight : candidate.weights)
+    writer.integer(std::bit_cast<std::uint64_t>(weight));
+  const std::string bytes = writer.take();
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
 std::uint64_t pack(const PlanKey& key, std::uint32_t size_class, int root, bool fits_board) {
   return static_cast<std::uint64_t>(key.collective) | std::uint64_t{key.uneven} << 8 | std::uint64_t{fits_board} << 9 |
          std::uint64_t{size_class} << 16 | static_cast<std::uint64_t>(static_cast<std::uint32_t>(root)) << 32;
@@ -119,6 +137,7 @@ Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   plan->weights = candidate.weights;
   if (!key.uneven) plan->pace_bytes_per_s = paceFor(links_, *plan->schedule, shapeFor(question, candidate, size()));
   plan->algorithm = candidate.algorithm->name();
+  plan->hash = hashOf(candidate);
   plan->on_board = candidate.on_board;
   plan->predicted_s = candidate.price_s;
   plans_.emplace(CacheKey{packed, codecsOf(key), std::string(key.algorithm)}, plan);
@@ -165,6 +184,7 @@ Result<std::shared_ptr<const Plan>> Planner::planAmongNeighbors(const PlanKey& k
   plan->fragments = candidate.fragments;
   plan->window = candidate.window;
   plan->algorithm = candidate.algorithm->name();
+  plan->hash = hashOf(candidate);
   neighbor_plans_.insert_or_assign(CacheKey{packed, hash, std::string(key.algorithm)}, plan);
   return std::shared_ptr<const Plan>(std::move(plan));
 }

@@ -41,6 +41,9 @@ struct Plan {
   std::uint32_t window = 1;
   std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
   std::string algorithm;
+  /// Hash of all that ranks must have planned alike: the algorithm's name and the candidate's parameters, but for the
+  /// window, which each rank may choose.
+  std::uint64_t hash = 0;
   bool on_board = false;              ///< Calls that fit run over boards instead (boards/board_channel.h).
   std::uint64_t pace_bytes_per_s = 0; ///< Pace to each peer; 0: unlimited.
   double predicted_s = 0;             ///< Price for the middle of the size class.

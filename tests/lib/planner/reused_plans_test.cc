@@ -69,6 +69,46 @@ TEST_F(ReusedPlans, PlansOfOtherSizeClassesShareASchedule) {
   EXPECT_NE(plan(Collective::allReduce, 4 * kKiB, "ring")->schedule, small->schedule) << "other links";
 }
 
+TEST_F(ReusedPlans, OnlyPlansThatFitTogetherHaveEqualHashes) {
+  const auto hash = [&](int rank, const Links& links, std::string_view algorithm, Preferences preferred = {}) {
+    Planner planner(rank, links, catalogue_, std::move(preferred));
+    return planner.plan(bytesOf(Collective::allReduce, 4 * kMiB, algorithm)).value()->hash;
+  };
+  const Links links = builtIn("lan10g");
+  const std::uint64_t ring = hash(0, links, "ring");
+  EXPECT_EQ(hash(3, links, "ring"), ring);
+  EXPECT_NE(hash(0, links, "direct"), ring);
+  EXPECT_NE(hash(0, links, "ring", {.fragment_bytes = 64 * kKiB}), hash(0, links, "ring", {.fragment_bytes = kMiB}));
+
+  const auto blocks = [&](std::uint64_t fragment_bytes) {
+    Planner planner(0, links, catalogue_, {.fragment_bytes = fragment_bytes});
+    return planner.plan(bytesOf(Collective::broadcast, 4 * kMiB, "chain")).value();
+  };
+  EXPECT_EQ(blocks(64 * kKiB)->fragments, blocks(kMiB)->fragments);
+  EXPECT_NE(blocks(64 * kKiB)->hash, blocks(kMiB)->hash) << "other blocks of a pipeline";
+
+  Links crossed = links; // The ring goes over 0, 2, 1, 3.
+  for (const auto& [one, other] : {std::pair(0, 1), {2, 3}}) {
+    schedule::LinkPrice slow = links.price(one, other);
+    slow.bandwidth_bytes_per_s /= 8;
+    crossed.setPrice(one, other, slow);
+    crossed.setPrice(other, one, slow);
+  }
+  EXPECT_NE(hash(0, crossed, "ring"), ring) << "another order of the ring";
+
+  Links uneven = links;
+  for (int peer = 1; peer < 4; ++peer) {
+    schedule::LinkPrice slow = links.price(0, peer);
+    slow.bandwidth_bytes_per_s /= 2;
+    uneven.setPrice(0, peer, slow);
+  }
+  Planner weighted(0, uneven, catalogue_);
+  const auto plan = weighted.plan(bytesOf(Collective::allReduce, 64 * kMiB, "direct")).value();
+  EXPECT_FALSE(plan->weights.empty());
+  Planner even(0, links, catalogue_);
+  EXPECT_NE(even.plan(bytesOf(Collective::allReduce, 64 * kMiB, "direct")).value()->hash, plan->hash);
+}
+
 TEST_F(ReusedPlans, SizeClassesCoverAllSizesOnce) {
   Planner planner(0, builtIn("tcp"), catalogue_);
   std::set<const Plan*> seen;
