@@ -220,13 +220,14 @@ class Certificates final : public Credentials {
     return fileExists(folder + "/crl.pem") ? loadRevocations(store, folder + "/crl.pem") : Status::ok();
   }
 
-  static Status loadRevocations(X509_STORE* store, const std::string& path) {
+  Status loadRevocations(X509_STORE* store, const std::string& path) {
     const auto text = readFile(path);
     if (!text.isOk()) return text.status();
     const CrlPtr list(PEM_read_bio_X509_CRL(over(text.value()).get(), nullptr, nullptr, nullptr));
     if (!list || X509_STORE_add_crl(store, list.get()) != 1)
       return cannotUse(path, "it holds no list of revoked certificates (" + takeError() + ")");
     X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
+    has_revocations_ = true;
     return Status::ok();
   }
 
@@ -250,6 +251,7 @@ class Certificates final : public Credentials {
       listed_.insert_or_assign(hash, *set);
     }
     if (listed_.empty()) return cannotUse(path, "it lists nobody");
+    has_list_ = true;
     SSL_CTX_set_cert_verify_callback(context(), verifyListed, this);
     return Status::ok();
   }

@@ -8,6 +8,12 @@ void Credentials::resume(Session&, std::string_view) const {}
 
 std::string Credentials::prove(const Session&, bool) const { return {}; }
 
+std::string_view Credentials::restrictionMissingIn(const Credentials& newer) const {
+  if (newer.has_list_) return ""; // A list alone says who is trusted.
+  if (has_list_) return "peers";
+  return has_revocations_ && !newer.has_revocations_ ? "crl.pem" : "";
+}
+
 Status Credentials::makeContext(const char* suites) {
   context_.reset(SSL_CTX_new(TLS_method()));
   SSL_CTX* context = context_.get();

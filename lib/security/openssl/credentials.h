@@ -34,6 +34,8 @@ class Credentials {
   /// OpenSSL's context for both roles: TLS 1.3 only, without early data.
   [[nodiscard]] SSL_CTX* context() const { return context_.get(); }
   [[nodiscard]] const std::string& identity() const { return identity_; }
+  /// The file by which these credentials refuse others, and which `newer` was loaded without; "": there is none.
+  [[nodiscard]] std::string_view restrictionMissingIn(const Credentials& newer) const;
 
   /// Called before the handshake of a calling end: shortens it where an earlier session with the end `whom` allows.
   virtual void resume(Session&, std::string_view whom) const;
@@ -51,6 +53,8 @@ class Credentials {
 
   SslContextPtr context_;
   std::string identity_;
+  bool has_list_ = false;        ///< `peers` names those that may call.
+  bool has_revocations_ = false; ///< crl.pem names those that may not.
 };
 
 /// A key that all ranks of a run share: TLS 1.3 with an external pre-shared key and a fresh Diffie-Hellman exchange.

@@ -58,6 +58,11 @@ class TlsSecurity final : public platform::StreamSecurity {
           fmt::format("changed certificates in {} are not taken over: they have another key; renew certificates "
                       "with the same key, or start again",
                       folder_));
+    } else if (const std::string_view file = credentials_->restrictionMissingIn(*loaded.value()); !file.empty()) {
+      log_.warn(
+          fmt::format("changed certificates in {} are not taken over: {} is gone, without which more peers would "
+                      "be trusted; put it back, or start again",
+                      folder_, file));
     } else {
       credentials_ = loaded.take();
     }

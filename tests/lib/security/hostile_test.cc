@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "platform/filtered_stream.h"
 #include "security/openssl/handles.h"
@@ -194,6 +195,37 @@ TEST_F(Hostile, ARevokedPeerIsRefusedWithoutARestart) {
   EXPECT_FALSE(getsIn(world, files_.certificates("other")));
   EXPECT_TRUE(world.exchange(0, 1, 100000));
   EXPECT_THAT(log(), HasSubstr("certificate revoked"));
+}
+
+TEST_F(Hostile, ARevokedPeerIsRefusedWhileTheListOfRevokedOnesIsGone) {
+  files_.issue("other", "any");
+  ASSERT_TRUE(keys::revoke(files_.path("ca"), files_.path("other/cert.pem")).isOk());
+  files_.issue("member", "any"); // Gets the list that names the revoked one.
+  World world(3, 2, with(files_.certificates("member")), makerOf);
+  ASSERT_TRUE(world.connectAll());
+  EXPECT_FALSE(getsIn(world, files_.certificates("other")));
+  ASSERT_EQ(::rename(files_.path("member/crl.pem").c_str(), files_.path("kept").c_str()), 0);
+  EXPECT_FALSE(getsIn(world, files_.certificates("other")));
+  ASSERT_EQ(::rename(files_.path("kept").c_str(), files_.path("member/crl.pem").c_str()), 0);
+  EXPECT_FALSE(getsIn(world, files_.certificates("other")));
+  EXPECT_TRUE(world.exchange(0, 1, 100000));
+  EXPECT_THAT(log(), HasSubstr("are not taken over: crl.pem is gone"));
+}
+
+TEST_F(Hostile, AStrangerOfTheAuthorityIsRefusedWhileTheListOfPeersIsGone) {
+  files_.issue("member", "any");
+  files_.issue("other", "any");
+  const auto fingerprint = keys::fingerprintOf(files_.path("member/cert.pem"));
+  ASSERT_TRUE(fingerprint.isOk());
+  std::filesystem::remove(files_.path("member/crl.pem"));
+  std::ofstream(files_.path("member/peers")) << fingerprint.value() << " 0-2\n";
+  World world(3, 2, with(files_.certificates("member")), makerOf);
+  ASSERT_TRUE(world.connectAll());
+  EXPECT_FALSE(getsIn(world, files_.certificates("other")));
+  std::filesystem::remove(files_.path("member/peers"));
+  EXPECT_FALSE(getsIn(world, files_.certificates("other")));
+  EXPECT_TRUE(world.exchange(0, 1, 100000));
+  EXPECT_THAT(log(), HasSubstr("are not taken over: peers is gone"));
 }
 
 TEST_F(Hostile, AThousandHalfOpenCallersDisturbNobody) {
