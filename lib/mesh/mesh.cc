@@ -66,7 +66,7 @@ Result<PeerCard> PeerCard::decode(std::string_view bytes) {
   }
   card.trouble = reader.text(kMaxTroubleBytes);
   if (!reader.complete() || !placed || count > kMaxAddresses) {
-    return Status::error(GOSS_ERR_PROTOCOL, "a rank sent a malformed address card; do all ranks run the same version?");
+    return Status::error(GOSS_ERR_PROTOCOL, "a malformed address card; do all ranks run the same version?");
   }
   return card;
 }
@@ -109,6 +109,9 @@ Status Mesh::open(PeerCard& card) {
   card.addresses.clear();
   return last;
 }
+    if (address.isOk() && address.value().size() > kMaxAddressBytes)
+      address = Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("its address has {} bytes, more than {}",
+                                                                address.value().size(), kMaxAddressBytes));
 
 /// The ranks at the places that `choose`, a function of circle.h, chooses for this rank.
 std::vector<int> Mesh::fromCircle(decltype(nextInCircle)& choose) const {

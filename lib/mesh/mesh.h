@@ -37,6 +37,7 @@ struct PeerCard {
   static constexpr std::size_t kMaxTroubleBytes = 1024;
 
   [[nodiscard]] std::string encode() const;
+  /// Errors: protocol; the text does not name the rank.
   static Result<PeerCard> decode(std::string_view bytes);
   /// Keeps the transports' names alone of `addresses`, and nothing of `trouble`.
   void forgetAddresses();

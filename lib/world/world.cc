@@ -247,7 +247,9 @@ Status World::connect(Launch launch) {
   cards_.clear();
   for (const std::string& bytes : gathered.value()) {
     Result<PeerCard> peer = PeerCard::decode(bytes);
-    if (!peer.isOk()) return peer.status();
+    if (!peer.isOk())
+      return Status::error(peer.status().kind(), fmt::format("rank {} sent {}", cards_.size(), peer.status().text()),
+                           ErrorScope::communicator, static_cast<int>(cards_.size()));
     sites_[cards_.size()] = peer.value().site;
     cards_.push_back(peer.take());
   }

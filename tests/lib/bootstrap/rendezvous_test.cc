@@ -13,6 +13,7 @@
 #include "platform/socket.h"
 #include "platform/stream.h"
 #include "tests/lib/platform/descriptor_limit.h"
+#include "world/world.h"
 
 namespace goss {
 namespace {
@@ -343,6 +344,23 @@ TEST(Rendezvous, OversizedCardsAreRefused) {
     ASSERT_FALSE(cards.isOk());
     EXPECT_THAT(cards.status().text(), HasSubstr(rank == 1 ? "card has 65537 bytes; at most 65536 fit" : "rank 1"));
   });
+}
+
+TEST(Rendezvous, AWorldNamesTheRankWhoseCardMakesNoSense) {
+  Place place(3);
+  std::vector<std::thread> others;
+  for (const int rank : {1, 2}) {
+    others.emplace_back([rank, launch = place.launch(rank)]() mutable {
+      EXPECT_TRUE(rendezvous(std::move(launch), rank == 1 ? PeerCard().encode() : "no card", shortConfig()).isOk());
+    });
+  }
+  const auto world = World::create(shortConfig(), place.launch(0));
+  for (std::thread& other : others)
+    other.join();
+  ASSERT_FALSE(world.isOk());
+  EXPECT_EQ(world.status().kind(), GOSS_ERR_PROTOCOL);
+  EXPECT_THAT(world.status().text(), HasSubstr("rank 2 sent a malformed address card"));
+  EXPECT_EQ(world.status().peer(), 2);
 }
 
 TEST(Rendezvous, OversizedFrameOfAMemberEndsTheMeetingWithItsName) {

@@ -26,7 +26,7 @@ class FakeTransport final : public Transport {
   explicit FakeTransport(int size) : peers(static_cast<std::size_t>(size)) {}
 
   [[nodiscard]] std::string_view name() const override { return "fake"; }
-  Result<std::string> open() override { return std::string("here"); }
+  Result<std::string> open() override { return address; }
   [[nodiscard]] bool reaches(std::string_view) const override { return true; }
   Status connect(int peer, std::string_view) override { return at(peer).link = LinkState::ready, Status::ok(); }
   Status prepare(int, std::string_view) override { return Status::ok(); }
@@ -64,6 +64,7 @@ class FakeTransport final : public Transport {
   Peer& at(int peer) { return peers[static_cast<std::size_t>(peer)]; }
   std::vector<int> takeSentTo() { return std::exchange(sent_to, {}); }
 
+  std::string address = "here";
   std::vector<Peer> peers;
   std::vector<int> sent_to;
   std::vector<RecvOperation*> posted; ///< The test brings them messages, and takes them out.

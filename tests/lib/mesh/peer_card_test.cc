@@ -1,7 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "base/wire.h"
 #include "mesh/mesh.h"
+#include "tests/lib/mesh/fake_transport.h"
 
 namespace goss {
 namespace {
@@ -77,6 +83,22 @@ TEST(PeerCardFormat, IsRefusedWithFieldsOutOfRange) {
   card.addresses[0].second.pop_back();
   card.trouble = std::string(2 * PeerCard::kMaxTroubleBytes, 't'); // Cut, not refused.
   EXPECT_TRUE(PeerCard::decode(card.encode()).isOk());
+}
+
+TEST(PeerCardFormat, LeavesOutATransportWhoseAddressIsTooLong) {
+  for (const std::size_t bytes : {4096, 4097}) {
+    auto first = std::make_unique<test::FakeTransport>(2);
+    first->address = std::string(bytes, 'a');
+    std::vector<std::unique_ptr<Transport>> transports;
+    transports.push_back(std::move(first));
+    transports.push_back(std::make_unique<test::FakeTransport>(2));
+    Mesh mesh(0, 2, std::move(transports));
+    PeerCard card;
+    ASSERT_TRUE(mesh.open(card).isOk());
+    EXPECT_TRUE(PeerCard::decode(card.encode()).isOk());
+    EXPECT_EQ(card.addresses.size(), bytes > 4096 ? 1U : 2U);
+    EXPECT_EQ(card.trouble, bytes > 4096 ? "fake could not be opened: its address has 4097 bytes, more than 4096" : "");
+  }
 }
 
 } // namespace
