@@ -4,7 +4,10 @@
 #include <xxhash.h>
 
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "base/invalid.h"
 #include "base/wire.h"
@@ -17,11 +20,39 @@ namespace goss {
 namespace {
 
 constexpr std::string_view kMagic("GOSSUID\0", 8);
-constexpr std::uint16_t kVersion = 2;
+constexpr std::uint16_t kVersion = 3;
 constexpr std::size_t kHashedBytes = sizeof(goss_unique_id) - sizeof(std::uint64_t);
 constexpr std::size_t kAddressBytes = 72;
 
 using base::invalid;
+
+/// The listening sockets of ids that this process has made, by job, until rank 0 takes them. Thread-safe.
+class Listeners {
+ public:
+  using Job = std::array<std::byte, 16>;
+
+  void add(const Job& job, platform::UniqueFd listener) {
+    const std::lock_guard lock(mutex_);
+    listeners_.emplace(job, std::move(listener));
+  }
+  /// Invalid: somebody has taken it, or this process has not made the id.
+  platform::UniqueFd take(const Job& job) {
+    const std::lock_guard lock(mutex_);
+    auto found = listeners_.extract(job);
+    return found.empty() ? platform::UniqueFd() : std::move(found.mapped());
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Job, platform::UniqueFd> listeners_;
+};
+
+/// An id goes through the program's hands between two calls, so what belongs to it is static. It is never destroyed,
+/// because static objects of the program may use ids at the very end.
+Listeners& untakenListeners() {
+  static auto& listeners = *new Listeners();
+  return listeners;
+}
 
 } // namespace
 
@@ -40,7 +71,7 @@ goss_unique_id encodeUniqueId(const UniqueId& id) {
   list.raw(std::string(kAddressBytes - used, '\0'));
 
   base::WireWriter out;
-  out.raw(kMagic).integer(kVersion).integer(id.port).integer(id.process).integer(id.listen_fd);
+  out.raw(kMagic).integer(kVersion).integer(id.port).integer(id.process).integer(std::uint32_t{0});
   out.integer(count).integer(std::uint8_t{0}).integer(std::uint16_t{0});
   out.raw({reinterpret_cast<const char*>(id.job.data()), id.job.size()}).integer(id.host).raw(list.take());
   std::string bytes = out.take();
@@ -66,7 +97,7 @@ Result<UniqueId> decodeUniqueId(const goss_unique_id& bytes) {
   UniqueId id;
   id.port = in.integer<std::uint16_t>();
   id.process = in.integer<std::uint32_t>();
-  id.listen_fd = in.integer<std::uint32_t>();
+  in.raw(4);
   const auto count = in.integer<std::uint8_t>();
   in.raw(3);
   const std::string_view job = in.raw(id.job.size());
@@ -115,7 +146,7 @@ Result<goss_unique_id> makeUniqueId(const Config& config) {
     address.setPort(id.port);
     id.addresses.push_back(address);
   }
-  id.listen_fd = static_cast<std::uint32_t>(listener.value().release());
+  untakenListeners().add(id.job, listener.take());
   return encodeUniqueId(id);
 }
 
@@ -125,11 +156,10 @@ Result<platform::UniqueFd> takeListener(const UniqueId& id) {
         fmt::format("rank 0 must be the process that made the unique id (process {} of its host), which alone can use "
                     "or destroy it; this is process {}",
                     id.process, platform::processId()));
-  const int fd = static_cast<int>(id.listen_fd);
-  const auto at = platform::localAddress(fd);
-  if (!at || !platform::isListening(fd) || at->port() != id.port)
+  platform::UniqueFd listener = untakenListeners().take(id.job);
+  if (!listener.valid())
     return invalid("the unique id has been used already: its listening socket is gone; make a new id for every world");
-  return platform::UniqueFd(fd);
+  return listener;
 }
 
 Status destroyUniqueId(const goss_unique_id& bytes) {

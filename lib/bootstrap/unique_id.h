@@ -19,14 +19,13 @@ namespace goss {
 struct UniqueId {
   std::uint16_t port = 0;                         ///< Port on which the maker listens.
   std::uint32_t process = 0;                      ///< Maker's process id.
-  std::uint32_t listen_fd = 0;                    ///< Maker's listening socket.
   std::array<std::byte, 16> job{};                ///< Random: a process that knows it belongs to the job.
   std::uint64_t host = 0;                         ///< Hash of the maker's host identity.
   std::vector<platform::SocketAddress> addresses; ///< With the ports at which they are called; best first.
 };
 
 /// Opens the socket on which rank 0 will listen and encodes how to reach it. The calling process must become rank 0,
-/// once: the socket stays open until then. Errors: resource, invalidArgument (interface).
+/// once: it keeps the socket until then. Errors: resource, invalidArgument (interface).
 Result<goss_unique_id> makeUniqueId(const Config& config);
 /// Closes the id's socket. Errors: invalidArgument when this process did not make the id, has used or destroyed it.
 Status destroyUniqueId(const goss_unique_id& id);
@@ -39,8 +38,8 @@ Result<UniqueId> decodeUniqueId(const goss_unique_id& bytes);
 /// Hash of this host's identity, as in UniqueId::host.
 std::uint64_t hostHash();
 
-/// Takes the maker's listening socket, for rank 0. Errors: invalidArgument when this process did not make the id or has
-/// used it already.
+/// Takes the maker's listening socket, for rank 0. Thread-safe. Errors: invalidArgument when this process did not make
+/// the id or has used it already.
 Result<platform::UniqueFd> takeListener(const UniqueId& id);
 
 } // namespace goss

@@ -231,6 +231,19 @@ TEST(Launch, UniqueIdWinsOverTheEnvironment) {
   EXPECT_THAT(refusal(config, &fields).text(), HasSubstr("has been used already"));
 }
 
+TEST(Launch, UniqueIdGivesItsSocketToOneRank0) {
+  Config config;
+  config.interface = "127.0.0.1";
+  const auto id = makeUniqueId(config);
+  ASSERT_TRUE(id.isOk()) << id.status().text();
+  const auto decoded = decodeUniqueId(id.value());
+  const auto first = takeListener(decoded.value());
+  ASSERT_TRUE(first.isOk()) << first.status().text();
+  EXPECT_THAT(takeListener(decoded.value()).status().text(), HasSubstr("has been used already"));
+  EXPECT_THAT(destroyUniqueId(id.value()).text(), HasSubstr("has been used already"));
+  EXPECT_TRUE(platform::isListening(first.value().get()));
+}
+
 TEST(Launch, UniqueIdOfAnotherProcessIsRefusedAtRank0) {
   ScopedEnvironment environment;
   UniqueId other;

@@ -35,7 +35,6 @@ UniqueId sampleId() {
   UniqueId id;
   id.port = 4711;
   id.process = 1234;
-  id.listen_fd = 7;
   id.job = countingJob();
   id.host = 0x0123456789abcdef;
   id.addresses = {*platform::SocketAddress::parse("10.0.0.1", 4711), *platform::SocketAddress::parse("fd00::2", 4712)};
