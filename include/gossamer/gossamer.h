@@ -297,8 +297,8 @@ GOSS_API goss_status goss_unique_id_destroy(const goss_unique_id* id);
 /// one rank of each host then measures the links as goss_comm_measure_links does: usually for 1 to 12 s, and never for
 /// more than 20 s. No rank measures if any rank has set GOSS_MEASURE=off or trials, GOSS_LINKS, GOSS_ALGORITHM or
 /// GOSS_FRAGMENT_BYTES. A rank that dies meanwhile fails the call on all ranks, with a collective's errors. Other
-/// errors: GOSS_ERR_BOOTSTRAP naming the missing ranks, GOSS_ERR_PROTOCOL, GOSS_ERR_RESOURCE,
-/// GOSS_ERR_INVALID_ARGUMENT.
+/// errors: GOSS_ERR_BOOTSTRAP naming the missing ranks, GOSS_ERR_MISMATCH naming a setting that is not the same on two
+/// ranks but must be, GOSS_ERR_PROTOCOL, GOSS_ERR_RESOURCE, GOSS_ERR_INVALID_ARGUMENT.
 GOSS_API goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm);
 
 /// Collective. Ranks that give the same `color` form a new communicator, ordered by (key, old rank). color < 0: this

@@ -15,7 +15,7 @@
 
 namespace goss {
 
-inline constexpr std::uint16_t kBootstrapVersion = 5; ///< Also the version of the cards.
+inline constexpr std::uint16_t kBootstrapVersion = 6; ///< Also the version of the cards.
 inline constexpr std::size_t kHelloBytes = 48;
 inline constexpr std::size_t kBootstrapHeaderBytes = 16;
 inline constexpr std::size_t kMaxReasonBytes = 4096;

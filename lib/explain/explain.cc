@@ -71,6 +71,12 @@ struct Surroundings {
   std::uint64_t board_bytes = 0;
 };
 
+/// Whether ranks of one host use sockets.
+bool usesSockets(const Config& config) {
+  const bool forced = config.transport == transport_names::kTcp || config.transport == transport_names::kTls;
+  return forced || (!config.tls.empty() && config.tls_scope == "all");
+}
+
 /// A link file does not name hosts; without one all ranks are on one host, and map each other's boards unless they use
 /// sockets.
 Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int ranks) {
@@ -87,7 +93,8 @@ Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int rank
   if (!sockets || ranks < 2) {
     const bool over_ucx = config.transport == transport_names::kUcx;
     if (circumstances.processors != 0) {
-      preferred.in_turns = takesTurns(config, ranks, static_cast<double>(ranks) / circumstances.processors);
+      const bool memory = config.transport.empty() || config.transport == transport_names::kShm;
+      preferred.in_turns = takesTurns(memory, ranks, static_cast<double>(ranks) / circumstances.processors);
     }
     return Surroundings{schedule::Links(ranks, over_ucx ? tuning.ucx : tuning.shm, tuning.cpu), preferred,
                         over_ucx ? 0 : kWideBoardBytes};
@@ -95,7 +102,7 @@ Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int rank
   const schedule::LinkPrice& price = config.tls.empty() ? tuning.tcp : tuning.tls;
   const int processors = circumstances.processors != 0 ? circumstances.processors : ranks;
   const double ranks_per_processor = static_cast<double>(ranks) / processors;
-  preferred.among_equals = preferredAmongEquals(config, ranks_per_processor);
+  preferred.among_equals = preferredAmongEquals(sockets, ranks_per_processor);
   return Surroundings{schedule::Links(ranks, oversubscribedPrice(price, ranks_per_processor), tuning.cpu), preferred,
                       0};
 }
@@ -421,11 +428,13 @@ Result<std::string> explainHere(std::string_view collective, int ranks, std::siz
   Result<Config> config = Config::fromEnvironment();
   if (!config.isOk()) return config.status();
   circumstances.config = config.take();
-  Result<Tuning> tuning = tuningOf(circumstances.config);
+  const Result<std::string> tuning_text = readSettingFile("GOSS_TUNING", circumstances.config.tuning_file);
+  if (!tuning_text.isOk()) return tuning_text.status();
+  Result<Tuning> tuning = tuningOf(tuning_text.value());
   if (!tuning.isOk()) return tuning.status();
   circumstances.tuning = tuning.take();
   std::string links;
-  if (circumstances.links.empty() && !circumstances.config.links_file.empty()) {
+  if (circumstances.links.empty()) {
     Result<std::string> text = readSettingFile("GOSS_LINKS", circumstances.config.links_file);
     if (!text.isOk()) return text.status();
     circumstances.links = links = text.take();

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/wire.h"
+#include "gossamer/transport_names.h"
 
 namespace goss {
 
@@ -71,6 +72,21 @@ Result<PeerCard> PeerCard::decode(std::string_view bytes) {
   return card;
 }
 
+bool PeerCard::offers(std::string_view transport) const {
+  return std::any_of(addresses.begin(), addresses.end(),
+                     [&](const auto& address) { return address.first == transport; });
+}
+
+std::string_view transportBetween(const PeerCard& one, const PeerCard& other) {
+  for (const auto& [name, address] : one.addresses) {
+    const bool in_process = name == transport_names::kLoopback || name == transport_names::kSim;
+    const bool on_host = name == transport_names::kShm;
+    const bool reaches = in_process ? one.process == other.process : !on_host || one.host == other.host;
+    if (reaches && other.offers(name)) return name;
+  }
+  return {};
+}
+
 void PeerCard::forgetAddresses() {
   for (auto& [name, address] : addresses)
     address = std::string();
@@ -93,6 +109,9 @@ Status Mesh::open(PeerCard& card) {
   bool impossible = false;
   for (auto& transport : transports_) {
     Result<std::string> address = transport->open();
+    if (address.isOk() && address.value().size() > kMaxAddressBytes)
+      address = Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("its address has {} bytes, more than {}",
+                                                                address.value().size(), kMaxAddressBytes));
     if (address.isOk()) {
       card.addresses.emplace_back(transport->name(), address.take());
       opened.push_back(std::move(transport));
@@ -109,9 +128,6 @@ Status Mesh::open(PeerCard& card) {
   card.addresses.clear();
   return last;
 }
-    if (address.isOk() && address.value().size() > kMaxAddressBytes)
-      address = Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("its address has {} bytes, more than {}",
-                                                                address.value().size(), kMaxAddressBytes));
 
 /// The ranks at the places that `choose`, a function of circle.h, chooses for this rank.
 std::vector<int> Mesh::fromCircle(decltype(nextInCircle)& choose) const {

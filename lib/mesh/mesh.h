@@ -39,9 +39,15 @@ struct PeerCard {
   [[nodiscard]] std::string encode() const;
   /// Errors: protocol; the text does not name the rank.
   static Result<PeerCard> decode(std::string_view bytes);
+  /// Whether the rank has opened this transport.
+  [[nodiscard]] bool offers(std::string_view transport) const;
   /// Keeps the transports' names alone of `addresses`, and nothing of `trouble`.
   void forgetAddresses();
 };
+
+/// The name of the transport that Mesh::connect() chooses between the ranks of these cards, in `one`; "": there is
+/// none. All ranks that have the cards answer alike, whatever their own settings.
+[[nodiscard]] std::string_view transportBetween(const PeerCard& one, const PeerCard& other);
 
 /// Forwards to the mesh; transports need their listener before the mesh, which owns them, exists.
 class ListenerRelay final : public TransportListener {

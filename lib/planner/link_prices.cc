@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "base/wide_area.h"
+#include "gossamer/transport_names.h"
+#include "planner/oversubscription.h"
 
 namespace goss {
 
 namespace {
 
+namespace names = transport_names;
 using platform::Place;
 using schedule::LinkPrice;
 
@@ -62,28 +65,45 @@ LinkPrice priceBetween(const std::vector<PeerCard>& cards, int from, int to, con
   if (const double round_trip_s = rules.round_trips.between(from, to); round_trip_s > 0)
     return widePrice(round_trip_s, rules);
   if (one.host != other.host) return rules.tuning.network;
-  if (one.process == other.process && !rules.between_threads) return rules.tuning.loopback;
-  if (rules.sockets_only) return rules.socket;
-  return priceAt(levelBetween(one.place, other.place), rules.tuning.shm);
+  const std::string_view transport = transportBetween(one, other);
+  if (transport == names::kLoopback || transport == names::kSim) return rules.tuning.loopback;
+  if (transport == names::kTcp || transport == names::kTls)
+    return oversubscribedPrice(transport == names::kTls ? rules.tuning.tls : rules.tuning.tcp,
+                               rules.ranks_per_processor);
+  return priceAt(levelBetween(one.place, other.place), transport == names::kUcx ? rules.tuning.ucx : rules.tuning.shm);
 }
 
-/// Ranks of one kind have the same host and place. A rank that shares a process with others of `ranks` has a kind that
-/// is limited to this process, so that two ranks of a kind share a process either always or never.
-std::vector<int> kindsOf(const std::vector<PeerCard>& cards, const std::vector<int>& ranks, const LinkRules& rules) {
+/// TLS limits the bandwidth of links between hosts, whatever the network carries.
+void limitNetwork(Tuning& tuning, const std::vector<PeerCard>& cards) {
+  double& network = tuning.network.bandwidth_bytes_per_s;
+  if (std::any_of(cards.begin(), cards.end(), [](const PeerCard& card) { return card.offers(names::kTls); }))
+    network = std::min(network, tuning.tls.bandwidth_bytes_per_s);
+}
+
+std::vector<std::string_view> transportsOf(const PeerCard& card) {
+  std::vector<std::string_view> offered;
+  for (const auto& [name, address] : card.addresses)
+    offered.push_back(name);
+  return offered;
+}
+
+/// Ranks of one kind have the same host, place and transports. A rank that may exchange pointers with others of `ranks`
+/// has a kind that is limited to their process, so that two ranks of a kind may do so either always or never.
+std::vector<int> kindsOf(const std::vector<PeerCard>& cards, const std::vector<int>& ranks) {
   using Process = std::pair<std::string_view, std::string_view>; // Host and process.
   std::map<Process, int> ranks_of;
   for (const int rank : ranks)
     ++ranks_of[{cards[static_cast<std::size_t>(rank)].host, cards[static_cast<std::size_t>(rank)].process}];
-  std::map<std::tuple<Process, bool, int, int, int>, int> numbers;
+  std::map<std::tuple<Process, std::vector<std::string_view>, int, int, int>, int> numbers;
   std::vector<int> kinds;
   for (const int rank : ranks) {
     const PeerCard& card = cards[static_cast<std::size_t>(rank)];
     Process process(card.host, card.process);
-    const bool shares = !rules.between_threads && ranks_of[process] > 1;
-    if (!shares) process.second = {};
+    const bool in_process = card.offers(names::kLoopback) || card.offers(names::kSim);
+    if (!in_process || ranks_of[process] == 1) process.second = {};
     const Place& place = card.place;
     kinds.push_back(numbers
-                        .emplace(std::tuple(process, shares, place.package, place.numa, place.cache),
+                        .emplace(std::tuple(process, transportsOf(card), place.package, place.numa, place.cache),
                                  static_cast<int>(numbers.size()))
                         .first->second);
   }
@@ -107,15 +127,19 @@ Locality levelBetween(const Place& one, const Place& other) {
   return differ(one.cache, other.cache) ? Locality::numa : Locality::cache;
 }
 
-schedule::Links linksBetween(const std::vector<PeerCard>& cards, const std::vector<int>& ranks,
-                             const LinkRules& rules) {
+bool usesSockets(const PeerCard& card) {
+  return !card.offers(names::kShm) && (card.offers(names::kTcp) || card.offers(names::kTls));
+}
+
+schedule::Links linksBetween(const std::vector<PeerCard>& cards, const std::vector<int>& ranks, LinkRules rules) {
+  limitNetwork(rules.tuning, cards);
   const int count = static_cast<int>(ranks.size());
   const auto price = [&](int i, int j) {
     return priceBetween(cards, ranks[static_cast<std::size_t>(i)], ranks[static_cast<std::size_t>(j)], rules);
   };
   // With the price of a pair that exists, links whose pairs all cost the same keep one price.
   schedule::Links links(count, count > 1 ? price(0, 1) : LinkPrice(rules.tuning.shm), rules.tuning.cpu);
-  links.setPrices(kindsOf(cards, ranks, rules), price);
+  links.setPrices(kindsOf(cards, ranks), price);
   // Ranks of a host share its network port, which messages between them do not use.
   const auto hosts = hostsOf(cards, ranks);
   for (const auto& [host, members] : hosts) {
@@ -125,7 +149,9 @@ schedule::Links linksBetween(const std::vector<PeerCard>& cards, const std::vect
       port = members.size() > 1 ? widePrice(kWideAreaRoundTrip_s, rules).bandwidth_bytes_per_s : 0;
     links.setNode(members, {port, port});
   }
-  if (hosts.size() > 1 || rules.sockets_only) return links;
+  const bool sockets = std::any_of(ranks.begin(), ranks.end(),
+                                   [&](int rank) { return usesSockets(cards[static_cast<std::size_t>(rank)]); });
+  if (hosts.size() > 1 || sockets) return links;
   const auto packages = packagesOf(cards, ranks);
   const double bus = kFlowsBetweenPackages * rules.tuning.shm.bandwidth_bytes_per_s;
   for (const auto& [package, members] : packages) {

@@ -20,11 +20,12 @@ enum class Locality {
 };
 [[nodiscard]] Locality levelBetween(const platform::Place& one, const platform::Place& other);
 
+/// Whether this rank talks to other processes of its host through sockets.
+[[nodiscard]] bool usesSockets(const PeerCard& card);
+
 struct LinkRules {
   Tuning tuning = Tuning::builtIn();
-  bool sockets_only = false;    ///< Ranks of a host use sockets too, at the price `socket`.
-  bool between_threads = false; ///< Threads of one process use the transport between processes.
-  schedule::LinkPrice socket;
+  double ranks_per_processor = 1; ///< As in oversubscribedPrice().
   /// Round trips between the hosts of the ranks that index the cards. Hosts that are wide apart have the price "wan" of
   /// Links::builtIn, with half of their round trip as the latency. The port of a host whose others are all wide apart
   /// is as fast as one such flow where ranks share it; that of one rank has no rate, because flows would be paced by
@@ -32,10 +33,11 @@ struct LinkRules {
   RoundTrips round_trips = {};
 };
 
-/// Pure function of the cards: all ranks compute the same. `ranks` index `cards`. Hosts are nodes, whose ranks share
-/// their port; on a single host packages are, when all its ranks are bound to one.
+/// Pure function of the cards, which also tell the transport of each pair: all ranks compute the same. `ranks` index
+/// `cards`. Hosts are nodes, whose ranks share their port; on a single host packages are, when all its ranks are bound
+/// to one and none uses sockets.
 [[nodiscard]] schedule::Links linksBetween(const std::vector<PeerCard>& cards, const std::vector<int>& ranks,
-                                           const LinkRules& rules);
+                                           LinkRules rules);
 
 } // namespace goss
 

@@ -1,7 +1,5 @@
 #include "planner/oversubscription.h"
 
-#include "gossamer/transport_names.h"
-
 namespace goss {
 
 /// Ranks that share processors run in turns: the bytes of one wait while another's are copied, and most messages cost a
@@ -15,24 +13,17 @@ schedule::LinkPrice oversubscribedPrice(schedule::LinkPrice price, double ranks_
   return price;
 }
 
-bool usesSockets(const Config& config) {
-  const bool forced = config.transport == transport_names::kTcp || config.transport == transport_names::kTls;
-  return forced || (!config.tls.empty() && config.tls_scope == "all");
-}
-
-std::string_view preferredAmongEquals(const Config& config, double ranks_per_processor) {
+std::string_view preferredAmongEquals(bool use_sockets, double ranks_per_processor) {
   // A rank of a ring has one partner each way, and so keeps fewer buffers in the caches, its own and the kernel's;
   // prices do not model that. 64 MiB, 4 ranks on 2 cores: over TLS 175 ms instead of 215 ms with direct exchange, over
   // TCP 50 to 60 ms instead of 80 ms.
-  return usesSockets(config) && ranks_per_processor > 1 ? "ring" : "";
+  return use_sockets && ranks_per_processor > 1 ? "ring" : "";
 }
 
-bool takesTurns(const Config& config, int ranks, double ranks_per_processor) {
+bool takesTurns(bool use_memory, int ranks, double ranks_per_processor) {
   // With more processors a root that does half of the work would hold the others up; that was not measured.
   constexpr double kMaxProcessors = 2;
-  const bool through_memory = config.transport.empty() || config.transport == transport_names::kShm;
-  return through_memory && !usesSockets(config) && ranks_per_processor > 1 &&
-         ranks <= kMaxProcessors * ranks_per_processor;
+  return use_memory && ranks_per_processor > 1 && ranks <= kMaxProcessors * ranks_per_processor;
 }
 
 // Prices assume a processor for each rank, and so spread the work over all ranks. When ranks share processors,

@@ -13,17 +13,15 @@ constexpr std::size_t kMaxBytes = 16u << 20; ///< Links between a thousand ranks
 } // namespace
 
 Result<std::string> readSettingFile(std::string_view variable, const std::string& path) {
+  if (path.empty()) return std::string();
   auto text = platform::readOrdinaryFile(path, kMaxBytes);
   if (text.isOk() && !text.value().empty()) return text;
   return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{}: cannot read '{}': {}", variable, path,
                                                               text.isOk() ? "it is empty" : text.status().text()));
 }
 
-Result<Tuning> tuningOf(const Config& config) {
-  if (config.tuning_file.empty()) return Tuning::builtIn();
-  const Result<std::string> text = readSettingFile("GOSS_TUNING", config.tuning_file);
-  if (!text.isOk()) return text.status();
-  return Tuning::parse(text.value());
+Result<Tuning> tuningOf(std::string_view contents) {
+  return contents.empty() ? Tuning::builtIn() : Tuning::parse(contents);
 }
 
 } // namespace goss

@@ -9,12 +9,11 @@
 
 namespace goss {
 
-/// A value. All ranks of a world must hold equal ones, because each plans by itself; ranks with other values make other
-/// plans, and the first message then fails with a mismatch.
+/// A value. All ranks of a world must hold equal ones, because each plans by itself.
 struct Tuning {
   schedule::LinkPrice loopback; ///< Between threads of one process.
   schedule::LinkPrice shm;      ///< Between processes of one host, as are ucx, tcp and tls.
-  schedule::LinkPrice ucx;      ///< Replaces shm with GOSS_TRANSPORT=ucx.
+  schedule::LinkPrice ucx;      ///< Replaces shm between ranks that use UCX.
   schedule::LinkPrice tcp;
   schedule::LinkPrice tls;     ///< TCP with encryption, which costs processor time.
   schedule::LinkPrice network; ///< Between hosts.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <numeric>
@@ -49,6 +50,9 @@ Status checkCodec(CodecRegistry& codecs, const std::string& spec, int ranks) {
   auto run = found.value()->contribution.codec->start(trial);
   return run.isOk() ? Status::ok() : named(run.status());
 }
+
+/// As in LinkReport::CommonSettings.
+std::uint64_t numberOf(const std::string& text) { return text.empty() ? 0 : XXH3_64bits(text.data(), text.size()); }
 
 /// Whether some of `ranks` (world ranks) are a wide-area network apart.
 bool areWideApart(const RoundTrips& round_trips, const std::vector<int>& ranks) {
@@ -199,16 +203,21 @@ void World::driveUnattended() {
 }
 
 Status World::readPrices(int ranks) {
-  Result<Tuning> tuning = tuningOf(config_);
+  const Result<std::string> tuning_text = readSettingFile("GOSS_TUNING", config_.tuning_file);
+  if (!tuning_text.isOk()) return tuning_text.status();
+  Result<Tuning> tuning = tuningOf(tuning_text.value());
   if (!tuning.isOk()) return tuning.status();
   tuning_ = tuning.take();
-  if (!config_.links_file.empty()) {
-    const Result<std::string> text = readSettingFile("GOSS_LINKS", config_.links_file);
-    if (!text.isOk()) return text.status();
-    Result<schedule::Links> links = schedule::Links::parse(text.value(), ranks);
+  const Result<std::string> links_text = readSettingFile("GOSS_LINKS", config_.links_file);
+  if (!links_text.isOk()) return links_text.status();
+  if (!links_text.value().empty()) {
+    Result<schedule::Links> links = schedule::Links::parse(links_text.value(), ranks);
     if (!links.isOk()) return links.status();
     given_links_ = links.take();
   }
+  const std::uint64_t codec = config_.codec.empty() ? 0 : codecs_.find(config_.codec, {}).value()->hash;
+  settings_ = {numberOf(config_.algorithm), codec, config_.fragment_bytes, numberOf(tuning_text.value()),
+               numberOf(links_text.value())};
   return Status::ok();
 }
 
@@ -279,6 +288,7 @@ LinkReport World::reportOf(const Status& linked) const {
   const bool may_measure = !given_links_.has_value() && config_.algorithm.empty() && config_.fragment_bytes == 0;
   if (may_measure && config_.measure == "links") report.measuring = Measuring::links;
   if (may_measure && config_.measure == "trials" && !devices_->present()) report.measuring = Measuring::trials;
+  report.settings = settings_;
   report.has_devices = devices_->present();
   report.device = devices_->currentIdentity();
   // The lower rank of a pair reports its link. Among very many ranks the reports would be too long.
@@ -295,6 +305,7 @@ LinkReport World::reportOf(const Status& linked) const {
 Status World::learn(const std::vector<std::string>& reports) {
   round_trips_ = RoundTrips(cards_);
   device_of_rank_.clear();
+  LinkReport::CommonSettings settings{}; // Those of rank 0.
   bool all_try = true;
   bool all_measure = true;
   for (int rank = 0; rank < size(); ++rank) {
@@ -308,6 +319,12 @@ Status World::learn(const std::vector<std::string>& reports) {
     if (!report->trouble.empty())
       return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, report->trouble),
                            ErrorScope::communicator, rank);
+    if (rank == 0) settings = report->settings;
+    if (const std::string_view setting = report->settingUnlike(settings); !setting.empty())
+      return Status::error(
+          GOSS_ERR_MISMATCH,
+          fmt::format("rank {} has set {} otherwise than rank 0; it must be the same on all ranks", rank, setting),
+          ErrorScope::communicator, rank);
     if (config_.measure == "trials" && report->measuring != Measuring::trials && all_try)
       log_.write(base::LogLevel::info,
                  fmt::format("plans are not tried, GOSS_MEASURE=trials or not: rank {} does not say so, or it has "
@@ -371,7 +388,7 @@ double World::ranksPerProcessor() const {
 
 std::string_view World::preferredAmongEquals() const {
   if (given_links_.has_value()) return ""; // The link file names its own hosts.
-  return goss::preferredAmongEquals(config_, ranksPerProcessor());
+  return goss::preferredAmongEquals(std::any_of(cards_.begin(), cards_.end(), usesSockets), ranksPerProcessor());
 }
 
 Measuring World::comparesPlans(const std::vector<int>& ranks) const {
@@ -390,7 +407,9 @@ bool World::measuresLinks() const {
 }
 
 bool World::takesTurns() const {
-  if (given_links_.has_value() || !goss::takesTurns(config_, size(), ranksPerProcessor())) return false;
+  const bool memory = std::all_of(cards_.begin(), cards_.end(),
+                                  [](const PeerCard& card) { return card.offers(transport_names::kShm); });
+  if (given_links_.has_value() || !goss::takesTurns(memory, size(), ranksPerProcessor())) return false;
   for (std::size_t i = 1; i < cards_.size(); ++i) // Threads of a process read each other's buffers.
     for (std::size_t j = 0; j < i; ++j)
       if (cards_[i].process == cards_[j].process) return false;
@@ -399,36 +418,17 @@ bool World::takesTurns() const {
 
 schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   if (given_links_.has_value()) return given_links_->subset(ranks);
-  const bool over_ucx = config_.transport == transport_names::kUcx;
-  const bool between_threads =
-      over_ucx || config_.transport == transport_names::kTcp || config_.transport == transport_names::kTls;
-  const bool uses_sockets = usesSockets(config_); // Between ranks of one host.
-  const bool secured = !config_.tls.empty() && uses_sockets;
-  LinkRules rules{tuning_, uses_sockets, between_threads,
-                  oversubscribedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor()), round_trips_};
-  if (over_ucx) rules.tuning.shm = tuning_.ucx;
-  double& network = rules.tuning.network.bandwidth_bytes_per_s;
-  if (!config_.tls.empty()) // TLS throughput limits the link's bandwidth, whatever the network carries.
-    network = std::min(network, tuning_.tls.bandwidth_bytes_per_s);
-  return goss::linksBetween(cards_, ranks, rules);
+  return goss::linksBetween(cards_, ranks, {tuning_, ranksPerProcessor(), round_trips_});
 }
 
 std::unique_ptr<BoardChannel> World::makeBoardChannel(std::uint32_t context, const std::vector<int>& ranks,
                                                       int rank) const {
   // All ranks must answer alike, so this rank asks the cards, which all have, for each pair.
-  const auto offers = [](const PeerCard& card, std::string_view name) {
-    return std::any_of(card.addresses.begin(), card.addresses.end(),
-                       [&](const auto& address) { return address.first == name; });
-  };
   Board* board = nullptr;
   for (const int i : ranks) {
-    const PeerCard& a = cards_[static_cast<std::size_t>(i)];
     for (const int j : ranks) {
-      const PeerCard& b = cards_[static_cast<std::size_t>(j)];
-      if (i == j) continue;
-      const bool in_process =
-          a.process == b.process && offers(a, transport_names::kLoopback) && offers(b, transport_names::kLoopback);
-      if (a.host != b.host || in_process || !offers(a, transport_names::kShm) || !offers(b, transport_names::kShm))
+      if (i < j && transportBetween(cards_[static_cast<std::size_t>(i)], cards_[static_cast<std::size_t>(j)]) !=
+                       transport_names::kShm)
         return nullptr;
     }
     if (Transport* transport = mesh_->transport(i); transport != nullptr) board = transport->board();

@@ -113,6 +113,7 @@ class World : public std::enable_shared_from_this<World> {
  private:
   World(const Config& config, int rank);
   Status connect(Launch launch);
+  /// Reads the files of prices, and notes what other ranks must have set alike.
   Status readPrices(int ranks);
   /// Ranks over processors of this host when all ranks are on it; else 1, because ranks of other hosts would plan by
   /// other numbers.
@@ -120,7 +121,7 @@ class World : public std::enable_shared_from_this<World> {
   Status waitForLinks(Rendezvous& meeting);
   /// This rank's report to the others when its links are made, or why (`linked`) they are not.
   [[nodiscard]] LinkReport reportOf(const Status& linked) const;
-  /// Reads the reports of all ranks. Error: a rank could not make its links.
+  /// Reads the reports of all ranks. Errors: a rank could not make its links, or has other settings than rank 0.
   Status learn(const std::vector<std::string>& reports);
   bool afterProgressOnLoop() GOSS_ON_LOOP;
   void handleControlOnLoop(int peer, const ControlMessage& message) GOSS_ON_LOOP;
@@ -139,6 +140,7 @@ class World : public std::enable_shared_from_this<World> {
   std::vector<std::string> device_of_rank_;    ///< LinkReport::device of each; empty in a world of one rank.
   std::optional<schedule::Links> given_links_; ///< The contents of GOSS_LINKS.
   Tuning tuning_ = Tuning::builtIn();          ///< The contents of GOSS_TUNING.
+  LinkReport::CommonSettings settings_{};      ///< Those of this rank.
   ListenerRelay relay_;
   Engine engine_;
   std::atomic<bool> unattended_{false}; ///< driveUnattended() was called.

@@ -150,10 +150,41 @@ TEST(Levels, PackagesOfOneHostAreNodesAlsoInPartsOfAWorld) {
   EXPECT_EQ(linksBetween(cards, allOf(cards), {}).nodeSize(), 4);
   EXPECT_EQ(linksBetween(cards, {0, 1, 6, 7}, {}).nodeSize(), 2);
   EXPECT_EQ(linksBetween(cards, {4, 5, 6, 7}, {}).nodeSize(), 0);
-  LinkRules sockets;
-  sockets.sockets_only = true;
-  sockets.socket = Tuning::builtIn().tcp;
-  EXPECT_TRUE(linksBetween(cards, allOf(cards), sockets).uniform()) << "the kernel is between them anyway";
+  std::vector<PeerCard> sockets = cards;
+  for (PeerCard& card : sockets)
+    card.addresses = {{"loopback", ""}, {"tcp", ""}};
+  const schedule::Links over_sockets = linksBetween(sockets, allOf(sockets), {});
+  EXPECT_TRUE(over_sockets.uniform()) << "the kernel is between them anyway";
+  EXPECT_EQ(over_sockets.price(0, 7), Tuning::builtIn().tcp);
+}
+
+TEST(Levels, EachPairHasThePriceOfTheTransportThatBothOffer) {
+  std::vector<PeerCard> cards = cardsAt(std::vector<Place>(5));
+  for (PeerCard& card : cards)
+    card.addresses = {{"loopback", ""}, {"shm", ""}, {"tcp", ""}};
+  cards[0].addresses = {{"tcp", ""}};
+  cards[4].process = cards[3].process;
+  const Tuning built_in = Tuning::builtIn();
+  const schedule::Links links = linksBetween(cards, allOf(cards), {});
+  EXPECT_EQ(links.price(0, 1), built_in.tcp) << "rank 0 has no shared memory";
+  EXPECT_EQ(links.price(4, 0), built_in.tcp);
+  EXPECT_EQ(links.price(1, 2), built_in.shm);
+  EXPECT_EQ(links.price(3, 4), built_in.loopback);
+  EXPECT_EQ(links.price(2, 4), built_in.shm);
+  LinkRules oversubscribed;
+  oversubscribed.ranks_per_processor = 2;
+  EXPECT_EQ(linksBetween(cards, {0, 1, 2}, oversubscribed).price(0, 1).bandwidth_bytes_per_s,
+            built_in.tcp.bandwidth_bytes_per_s / 2);
+
+  for (PeerCard& card : cards)
+    card.addresses = {{"ucx", ""}};
+  EXPECT_EQ(linksBetween(cards, allOf(cards), {}).price(3, 4), built_in.ucx) << "threads too";
+  for (PeerCard& card : cards)
+    card.addresses = {{"loopback", ""}, {"tls", ""}};
+  EXPECT_EQ(linksBetween(cards, allOf(cards), {}).price(2, 3), built_in.tls);
+  cards[4].host = "another";
+  EXPECT_EQ(linksBetween(cards, allOf(cards), {}).price(3, 4).bandwidth_bytes_per_s, built_in.tls.bandwidth_bytes_per_s)
+      << "no faster than it is encrypted";
 }
 
 // Among the plans that send no more than they must, those win that send most to near ranks: swing, whose first step

@@ -11,6 +11,7 @@ TEST(LinkReport, IsReadAsItWasWritten) {
   report.trouble = "no route";
   report.measuring = Measuring::trials;
   report.has_devices = true;
+  report.settings = {1, 0, 3, 0xfedcba9876543210, 5};
   report.device = std::string("gpu\0one", 7);
   report.round_trips = {{1, 0.035}, {3, 0}};
   const auto read = LinkReport::decode(report.encode(), 4);
@@ -18,6 +19,7 @@ TEST(LinkReport, IsReadAsItWasWritten) {
   EXPECT_EQ(read->trouble, "no route");
   EXPECT_EQ(read->measuring, Measuring::trials);
   EXPECT_TRUE(read->has_devices);
+  EXPECT_EQ(read->settings, report.settings);
   EXPECT_EQ(read->device, report.device);
   ASSERT_EQ(read->round_trips.size(), 2U);
   EXPECT_EQ(read->round_trips[0].first, 1);
@@ -34,6 +36,16 @@ TEST(LinkReport, WhatIsCutTooLongOrNamesStrangersIsRefused) {
   for (std::size_t length = 0; length < bytes.size(); ++length)
     EXPECT_FALSE(LinkReport::decode(bytes.substr(0, length), 4).has_value()) << length;
   EXPECT_FALSE(LinkReport::decode(bytes + '\0', 4).has_value());
+}
+
+TEST(LinkReport, NamesTheFirstSettingThatDiffers) {
+  LinkReport report;
+  EXPECT_EQ(report.settingUnlike({}), "");
+  EXPECT_EQ(report.settingUnlike({1, 0, 0, 0, 0}), "GOSS_ALGORITHM");
+  report.settings = {7, 7, 7, 7, 7};
+  EXPECT_EQ(report.settingUnlike({7, 7, 7, 8, 8}), "GOSS_TUNING");
+  EXPECT_EQ(report.settingUnlike({7, 7, 7, 7, 0}), "GOSS_LINKS");
+  EXPECT_EQ(report.settingUnlike(report.settings), "");
 }
 
 TEST(LinkReport, AnUnknownWayOfMeasuringIsRefused) {
