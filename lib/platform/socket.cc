@@ -109,12 +109,6 @@ int socketError(int fd) {
   return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
 }
 
-bool isListening(int fd) {
-  int listening = 0;
-  socklen_t length = sizeof listening;
-  return ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &length) == 0 && listening != 0;
-}
-
 std::optional<SocketAddress> localAddress(int fd) {
   sockaddr_storage storage{};
   socklen_t length = sizeof storage;

@@ -81,8 +81,6 @@ Result<Accepted> acceptFrom(int listener);
 
 /// The pending error of a socket, 0 for none; reading it clears it.
 int socketError(int fd);
-/// Whether `fd` is a socket that listens.
-bool isListening(int fd);
 std::optional<SocketAddress> localAddress(int fd);
 std::optional<SocketAddress> remoteAddress(int fd);
 

@@ -6,6 +6,7 @@
 #include "bootstrap/launcher_variables.h"
 #include "bootstrap/unique_id.h"
 #include "platform/socket.h"
+#include "tests/lib/platform/listening.h"
 #include "tests/support/environment.h"
 
 namespace goss {
@@ -171,7 +172,7 @@ TEST(Launch, PmiThatIsNotThereIsNamed) {
 int countListeners() {
   int found = 0;
   for (int fd = 0; fd < 1024; ++fd)
-    found += platform::isListening(fd) ? 1 : 0;
+    found += test::isListening(fd) ? 1 : 0;
   return found;
 }
 
@@ -241,7 +242,7 @@ TEST(Launch, UniqueIdGivesItsSocketToOneRank0) {
   ASSERT_TRUE(first.isOk()) << first.status().text();
   EXPECT_THAT(takeListener(decoded.value()).status().text(), HasSubstr("has been used already"));
   EXPECT_THAT(destroyUniqueId(id.value()).text(), HasSubstr("has been used already"));
-  EXPECT_TRUE(platform::isListening(first.value().get()));
+  EXPECT_TRUE(test::isListening(first.value().get()));
 }
 
 TEST(Launch, UniqueIdOfAnotherProcessIsRefusedAtRank0) {

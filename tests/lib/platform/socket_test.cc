@@ -10,6 +10,7 @@
 #include "platform/clock.h"
 #include "platform/host.h"
 #include "platform/poller.h"
+#include "tests/lib/platform/listening.h"
 
 namespace goss::platform {
 namespace {
@@ -24,7 +25,7 @@ bool waitWritable(int fd) {
 void exchangeOneByte(const std::string& host) {
   auto listener = listenOn(*SocketAddress::parse(host, 0), {});
   ASSERT_TRUE(listener.isOk()) << listener.status().text();
-  EXPECT_TRUE(isListening(listener.value().get()));
+  EXPECT_TRUE(test::isListening(listener.value().get()));
   const auto at = localAddress(listener.value().get());
   ASSERT_TRUE(at);
   auto caller = dial(*at);

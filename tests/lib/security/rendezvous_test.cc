@@ -13,6 +13,7 @@
 #include "bootstrap/wire.h"
 #include "platform/socket.h"
 #include "platform/stream.h"
+#include "tests/lib/platform/listening.h"
 #include "tests/support/credential_files.h"
 
 namespace goss {
@@ -128,7 +129,7 @@ TEST(SecuredRendezvous, Rank0WithoutItsKeyStopsListening) {
   Config config;
   config.tls = "psk:/nonexistent";
   EXPECT_FALSE(rendezvous(std::move(launch), "0", config).isOk());
-  EXPECT_FALSE(platform::isListening(fd));
+  EXPECT_FALSE(test::isListening(fd));
 }
 
 /// Stands between one caller and the meeting, and remembers what the caller said.
