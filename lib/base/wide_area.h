@@ -1,4 +1,4 @@
-/// What counts as a wide-area network.
+/// The limit between local and wide-area networks.
 #ifndef GOSS_LIB_BASE_WIDE_AREA_H_
 #define GOSS_LIB_BASE_WIDE_AREA_H_
 

@@ -86,7 +86,7 @@ class Devices {
   std::unique_ptr<DeviceProvider> provider_;
   std::mutex
       opening_mutex_; ///< Held while a station is made, which may wait for the driver; the loop does not take it.
-  std::mutex mutex_;  ///< Of stations_ and failures_.
+  std::mutex mutex_;  ///< Guards stations_ and failures_.
   std::map<int, DeviceStation> stations_; ///< By ordinal.
   std::map<int, Status> failures_;        ///< By ordinal: why there is no station.
   std::vector<Held> held_ GOSS_GUARDED;

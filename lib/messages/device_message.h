@@ -77,7 +77,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   bool done_ = false;
   DeviceStation* station_ = nullptr;
   BlockReserve reserve_;
-  BlockPool::Lease memory_;          ///< Without a stream.
+  BlockPool::Lease memory_;          ///< The memory of a message without a stream.
   std::optional<DeviceJob> copied_;  ///< The copy of a message without a stream. Behind what it uses.
   std::shared_ptr<StreamGate> gate_; ///< With a stream, while active.
 };

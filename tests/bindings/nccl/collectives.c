@@ -204,7 +204,7 @@ static void preMulSums(Rank* rank) {
 static void narrowTypes(Rank* rank) {
   static const struct {
     ncclDataType_t type;
-    unsigned bits; ///< Of 40000, 192 and 40960.
+    unsigned bits; ///< The numbers 40000, 192 and 40960.
     size_t bytes;
     unsigned infinity; ///< float8 e4m3 has none: not a number.
   } kTypes[] = {{ncclFloat16, 0x78e2, 2, 0x7c00}, {ncclFloat8e4m3, 0x74, 1, 0x7f}, {ncclFloat8e5m2, 0x79, 1, 0x7c}};

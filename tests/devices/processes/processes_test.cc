@@ -145,7 +145,7 @@ TEST(ProcessesFreeMemory, WhileErrorFeedbackComesHome) {
       .expectSuccess();
 }
 
-/// By number of the kind of call, and by how late the other rank lets the driver go on.
+/// Parameters: the number of the kind of call, and how late the other rank lets the driver go on.
 class EndingInTheDriver : public testing::TestWithParam<std::pair<int, int>> {};
 
 TEST_P(EndingInTheDriver, CallsLetTheLoopGoOnAndLiveUntilTheirJobsHaveEnded) {
