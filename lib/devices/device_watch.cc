@@ -127,8 +127,10 @@ bool DeviceWatch::cancel(DeviceTask& task) {
 }
 
 DeviceWatch::Beginning DeviceWatch::beginCall() {
-  const std::lock_guard lock(mutex_);
-  ++beginning_;
+  {
+    const std::lock_guard lock(mutex_);
+    ++beginning_;
+  }
   return {this, [](DeviceWatch* watch) {
             const std::lock_guard ending(watch->mutex_);
             --watch->beginning_;

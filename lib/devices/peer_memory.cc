@@ -53,7 +53,6 @@ void PeerMemory::unmapIf(const std::function<bool(const Mapped&)>& unwanted) {
   });
 }
 
-/// Unmaps unwanted memory that no call uses.
 void PeerMemory::sweep() {
   if (!unwanted_.empty() && may_wait_())
     std::erase_if(unwanted_, [](const Block& block) { return block.use_count() == 1; });

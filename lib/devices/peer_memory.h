@@ -48,6 +48,8 @@ class PeerMemory {
   [[nodiscard]] bool isUsed() const { return is_used_; }
   /// The rank is lost: what it owned is no longer wanted.
   void forget(int rank);
+  /// Unmaps unwanted memory that no call uses; to be called when a failed call has let go of memory.
+  void sweep();
 
  private:
   struct Mapped {
@@ -57,7 +59,6 @@ class PeerMemory {
   };
 
   void unmapIf(const std::function<bool(const Mapped&)>& unwanted);
-  void sweep();
 
   Device& device_;
   const std::function<bool()> may_wait_;

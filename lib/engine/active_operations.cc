@@ -75,10 +75,10 @@ void ActiveOperations::stopPolling(Operation& operation) {
 }
 
 void ActiveOperations::keepEnding(Operation& operation, std::function<void()> complete) {
+  ending_.push_back({&operation, std::move(complete)}); // First, because it may throw.
   stopPolling(operation);
   operation.ending_ = true;
   operation.deadline_ = Clock::now() + kLongestEnd;
-  ending_.push_back({&operation, std::move(complete)});
 }
 
 bool ActiveOperations::pollEnding() {

@@ -63,9 +63,10 @@ Status OperationTable::launchOnLoop(Operation& operation) {
 Status OperationTable::run(Engine::Lock& lock, Operation& operation) {
   const BlockedCallGuard inside(blocked_calls_, lock);
   if (Status status = startOnLoop(operation); !status.isOk()) return status;
-  ActiveOperations::failIfShort(operation, [&]() GOSS_ON_LOOP { // A transport may throw, too.
-    engine_.driveUntil(lock, [&operation] { return operation.state() == Operation::State::complete; });
-  });
+  const auto is_complete = [&operation] { return operation.state() == Operation::State::complete; };
+  while (!is_complete()) { // A transport may throw, too; then the operation may have to end.
+    ActiveOperations::failIfShort(operation, [&]() GOSS_ON_LOOP { engine_.driveUntil(lock, is_complete); });
+  }
   return operation.status();
 }
 

@@ -161,7 +161,9 @@ void DeviceFeedback::close(std::uint64_t tensor) {
 Result<bool> DeviceFeedback::advanceReturn(Held& held) {
   if (held.returning != nullptr) {
     Result<bool> done = held.returning->copy.isDone();
-    if (!done.isOk()) held.returning.reset(); // The next call tries again.
+    if (done.isOk()) return done;
+    held.returning->copy.withdraw();
+    if (!held.returning->copy.isBusy()) held.returning.reset(); // The next call tries again.
     return done;
   }
   DeviceStation& station = *held.station;

@@ -116,10 +116,9 @@ void SharedCall::begin(std::uint64_t sequence) {
 }
 
 /// The device's thread has prepared this rank's memory, or could not: it tells the others.
-void SharedCall::offer() {
+void SharedCall::offer(bool is_prepared) {
   SharedOffer& offer = memory_.own();
-  const Result<bool> prepared = job_->isDone();
-  if (prepared.isOk() && environment_.lending->tryLend(loan_)) {
+  if (is_prepared && environment_.lending->tryLend(loan_)) {
     offer.mapped = memory_.keepMapped();
   } else {
     device_ = -1;
@@ -192,11 +191,13 @@ void SharedCall::advance() {
 void SharedCall::advanceWork() {
   const Result<bool> done = job_->isDone();
   if (done.isOk() && !done.value()) return;
+  job_->withdraw();           // The device may have failed before the thread began the work.
+  if (job_->isBusy()) return; // The thread still uses this object.
   switch (std::exchange(work_, Work::none)) {
     case Work::prepares:
-      return offer();
+      return offer(done.isOk());
     case Work::maps:
-      return tellMapped();
+      return tellMapped(done.status());
     case Work::none:
       break;
   }
@@ -224,13 +225,12 @@ void SharedCall::share() {
 }
 
 /// This rank has mapped the others' memory, or could not: the ranks meet again to know whether all could.
-void SharedCall::tellMapped() {
+void SharedCall::tellMapped(const Status& mapped) {
   have_mapped_ = true;
-  const Result<bool> mapped = job_->isDone();
   if (!mapped.isOk() && !station_->peers.succeeds())
     environment_.propagator.log().warn(
         fmt::format("rank {} does not share its GPU with the ranks of its host any more, which is slower: {}",
-                    environment_.group.rank(), mapped.status().text()));
+                    environment_.group.rank(), mapped.text()));
   memory_.own().mapped = mapped.isOk() ? memory_.hash() : 0;
   meet();
 }
@@ -280,10 +280,11 @@ bool SharedCall::tryLeave() {
     have_left = run->tryLeave() && have_left; // A run gives back what it has borrowed although others have not left.
   if (!have_left) return false;
   if (device_ < 0) return true;
+  // If a rank was lost, its memory was no longer wanted while this call still held it.
+  if (memory_.release()) station_->watch.run([station = station_] { station->peers.sweep(); });
   if (!environment_.lending->tryTakeBack(loan_) && Clock::now() < loan_end_) return false;
   device_ = -1;
   scratch_ = {};
-  memory_.release();
   return true;
 }
 

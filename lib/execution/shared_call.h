@@ -59,11 +59,11 @@ class SharedCall {
   [[nodiscard]] RunContext meetingContext() const;
   [[nodiscard]] bool mightShare() GOSS_ON_LOOP;
   [[nodiscard]] Status prepare();
-  void offer() GOSS_ON_LOOP;
+  void offer(bool is_prepared) GOSS_ON_LOOP;
   void meet() GOSS_ON_LOOP;
   void decide() GOSS_ON_LOOP;
   void share() GOSS_ON_LOOP;
-  void tellMapped() GOSS_ON_LOOP;
+  void tellMapped(const Status& mapped) GOSS_ON_LOOP;
   void advanceWork() GOSS_ON_LOOP;
   void beginRun(std::uint32_t lane, std::uint32_t fragment) GOSS_ON_LOOP;
   void end();

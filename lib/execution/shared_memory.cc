@@ -154,7 +154,7 @@ std::uint64_t SharedMemory::keepMapped() {
   return mapped_hash_;
 }
 
-void SharedMemory::release() { blocks_.clear(); }
+bool SharedMemory::release() { return !std::exchange(blocks_, {}).empty(); }
 
 void SharedMemory::write(Space space, DevicePiece piece, std::span<std::byte, kPieceBytes> to) const {
   const std::uint64_t base = own_.allocations[indexOf(space)].base;

@@ -71,8 +71,8 @@ class SharedMemory {
   Status map(DeviceStation& station);
   /// Keeps the memory of the last map() mapped until release(). Returns its hash(); 0: a part was unmapped.
   std::uint64_t keepMapped();
-  /// Allows PeerMemory to unmap it.
-  void release();
+  /// Allows PeerMemory to unmap it. Returns whether there was any.
+  bool release();
 
   /// Encodes, for a message, where bytes of this rank lie.
   void write(Space space, DevicePiece piece, std::span<std::byte, kPieceBytes> to) const;

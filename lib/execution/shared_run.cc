@@ -86,8 +86,7 @@ SharedRun::SharedRun(Operation& operation, const RunEnvironment& environment, co
 
 SharedRun::~SharedRun() {
   withdraw();
-  job_.await();
-  giveBackAll();
+  job_.await(); // A run that never left gives nothing back: its device may read on.
 }
 
 bool SharedRun::serves(const Schedule& schedule, const Call& call) {

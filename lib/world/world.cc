@@ -495,7 +495,7 @@ bool World::afterProgressOnLoop() {
       const bool fails = loss.how == PeerLoss::ended || loss.how == PeerLoss::silent;
       if (rank >= 0) communicator.events->handlePeerLost(rank, loss.status, !fails);
     }
-    devices_->forgetOnLoop(loss.peer); // Last: failed calls no longer hold the rank's memory.
+    devices_->forgetOnLoop(loss.peer); // Last: failed calls let go of the rank's memory as soon as they leave.
     did = true;
   }
   return did;

@@ -86,7 +86,7 @@ TEST_F(PeerMemories, StayAsLongAsSomebodyHoldsThemOrUnmappingWouldWait) {
   memory_.forget(1);
   EXPECT_EQ(device_.mapped.size(), 1U);
   may_wait_ = true;
-  memory_.forget(1);
+  memory_.sweep();
   EXPECT_EQ(device_.mapped.size(), 0U);
 }
 
