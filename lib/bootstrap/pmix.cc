@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,8 +38,8 @@ Status failed(const char* call, pmix_status_t status) {
   return cannotMeet(fmt::format("{} says {}", call, PMIx_Error_string(status)));
 }
 
-/// A call that PMIx answers on a thread of its own, perhaps after the caller has stopped waiting. The caller has one
-/// reference and PMIx another, so that what PMIx reads and writes lasts until it answers.
+/// A call that PMIx answers on a thread of its own, perhaps after the caller has stopped waiting, and perhaps never.
+/// The process keeps it until then, because PMIx reads and writes it.
 class PendingCall {
  public:
   PendingCall(const pmix_proc_t& self, pmix_rank_t rank, std::string key) : process_(self), key_(std::move(key)) {
@@ -50,9 +51,7 @@ class PendingCall {
     std::strncpy(call->info_.key, PMIX_COLLECT_DATA, sizeof call->info_.key - 1);
     call->info_.value.type = PMIX_BOOL;
     call->info_.value.data.flag = true;
-    return start(call, [&](void* reference) {
-      return PMIx_Fence_nb(&call->process_, 1, &call->info_, 1, takeStatus, reference);
-    });
+    return start(call, [&] { return PMIx_Fence_nb(&call->process_, 1, &call->info_, 1, takeStatus, call.get()); });
   }
 
   /// `limit_s` tells the server when nobody waits for the value any more.
@@ -60,9 +59,8 @@ class PendingCall {
     std::strncpy(call->info_.key, PMIX_TIMEOUT, sizeof call->info_.key - 1);
     call->info_.value.type = PMIX_INT;
     call->info_.value.data.integer = limit_s;
-    return start(call, [&](void* reference) {
-      return PMIx_Get_nb(&call->process_, call->key_.c_str(), &call->info_, 1, takeValue, reference);
-    });
+    return start(
+        call, [&] { return PMIx_Get_nb(&call->process_, call->key_.c_str(), &call->info_, 1, takeValue, call.get()); });
   }
 
   /// nullopt: PMIx has not answered by then.
@@ -80,24 +78,43 @@ class PendingCall {
  private:
   using Reference = std::shared_ptr<PendingCall>;
 
-  /// `ask` makes the call, whose callback deletes the reference that it is given.
+  /// The calls that PMIx has not answered. The mutex also orders what a caller has written before what PMIx's thread
+  /// reads for tools, such as ThreadSanitizer, that see no synchronisation within PMIx.
+  struct Unanswered {
+    std::mutex mutex;
+    std::map<const void*, Reference> calls;
+  };
+
+  static Unanswered& unanswered() {
+    static auto& only = *new Unanswered; // PMIx's thread may answer while static objects are destroyed.
+    return only;
+  }
+
+  /// `ask` makes the call.
   template <class Ask>
   static pmix_status_t start(const Reference& call, const Ask& ask) {
-    auto reference = std::make_unique<Reference>(call);
-    { const std::lock_guard lock(handing_over); }
-    const pmix_status_t status = ask(reference.get());
-    if (status == PMIX_SUCCESS) (void)reference.release(); // takeValue() deletes it
+    {
+      const std::lock_guard lock(unanswered().mutex);
+      unanswered().calls.emplace(call.get(), call);
+    }
+    const pmix_status_t status = ask();
+    if (status == PMIX_SUCCESS) return status;
+    (void)takeOut(call.get());
     if (status != PMIX_OPERATION_SUCCEEDED) return status;
     call->answer(PMIX_SUCCESS, nullptr); // PMIx has done it already, and calls nobody back.
     return PMIX_SUCCESS;
   }
 
-  static void takeStatus(pmix_status_t status, void* reference) { takeValue(status, nullptr, reference); }
+  static Reference takeOut(const void* call) {
+    const std::lock_guard lock(unanswered().mutex);
+    auto node = unanswered().calls.extract(call);
+    return node.empty() ? nullptr : std::move(node.mapped());
+  }
 
-  static void takeValue(pmix_status_t status, pmix_value_t* value, void* reference) {
-    { const std::lock_guard lock(handing_over); }
-    const std::unique_ptr<Reference> own(static_cast<Reference*>(reference));
-    (*own)->answer(status, value);
+  static void takeStatus(pmix_status_t status, void* call) { takeValue(status, nullptr, call); }
+
+  static void takeValue(pmix_status_t status, pmix_value_t* value, void* call) {
+    if (const Reference own = takeOut(call)) own->answer(status, value);
   }
 
   void answer(pmix_status_t status, const pmix_value_t* value) {
@@ -107,10 +124,6 @@ class PendingCall {
       std::memcpy(id_.emplace().bytes, value->data.bo.bytes, sizeof id_->bytes);
     answered_.notify_all();
   }
-
-  /// The caller locks it before PMIx gets a call, and PMIx's thread before it reads the call: that orders the caller's
-  /// writes before those reads for tools too, such as ThreadSanitizer, that see no synchronisation within PMIx.
-  static inline std::mutex handing_over;
 
   pmix_proc_t process_;
   std::string key_;
