@@ -14,9 +14,6 @@ using Clock = std::chrono::steady_clock;
 
 /// Timers (deadlines, probes) are checked this often, so expiry is late by at most this much.
 constexpr std::chrono::milliseconds kTimerTick(10);
-/// Devices need milliseconds for a copy. A driver may answer nobody while a thread frees memory, until streams have
-/// passed gates of other operations.
-constexpr std::chrono::seconds kLongestEnd(10);
 
 } // namespace
 

@@ -3,6 +3,7 @@
 #define GOSS_LIB_ENGINE_ACTIVE_OPERATIONS_H_
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <new>
 #include <vector>
@@ -55,8 +56,12 @@ class ActiveOperations {
   void keepPolling(Operation& operation) GOSS_ON_LOOP;
   /// Stops calling the operation's pollOnLoop(), until the next keepPolling().
   void stopPolling(Operation& operation) GOSS_ON_LOOP;
+  /// The longest time for which a failed operation is kept for a device. Devices need milliseconds for a copy. A driver
+  /// may answer nobody while a thread frees memory, until streams have passed gates of other operations.
+  static constexpr std::chrono::seconds kLongestEnd{10};
+
   /// From now on poll() only asks the operation, which has been withdrawn, whether it has left (tryLeaveOnLoop()).
-  /// Then, or after 10 s at the latest, it calls `complete`, which completes the operation.
+  /// Then, or after kLongestEnd at the latest, it calls `complete`, which completes the operation.
   void keepEnding(Operation& operation, std::function<void()> complete) GOSS_ON_LOOP;
   [[nodiscard]] bool hasPolled() const GOSS_ON_LOOP { return !polled_.empty() || !ending_.empty(); }
   /// Whether a polled operation waits for a device.
@@ -73,6 +78,11 @@ class ActiveOperations {
   [[nodiscard]] int millisecondsToNextTimer() const GOSS_ON_LOOP;
 
  private:
+  struct Ending {
+    Operation* operation;
+    std::function<void()> complete;
+  };
+
   static void failForMemory(Operation& operation) GOSS_ON_LOOP;
   bool pollEnding() GOSS_ON_LOOP;
   friend class Engine; // Adds and removes, because it counts collectives and wakes sleepers as it does.
@@ -83,10 +93,6 @@ class ActiveOperations {
   Operation* dirty_first_ GOSS_GUARDED = nullptr;
   Operation* dirty_last_ GOSS_GUARDED = nullptr;
   std::vector<Operation*> polled_ GOSS_GUARDED;
-  struct Ending {
-    Operation* operation;
-    std::function<void()> complete;
-  };
   std::vector<Ending> ending_ GOSS_GUARDED;
   TimePoint next_timer_check_ GOSS_GUARDED{};
 };

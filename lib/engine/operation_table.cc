@@ -16,7 +16,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstProbe(250);
 /// A hundred years: a later time would overflow the clock.
 constexpr milliseconds kLongestTimeout(std::chrono::hours(24 * 36525));
-constexpr milliseconds kLongestEnd(10000);
 constexpr milliseconds kPause(1);
 
 } // namespace
@@ -153,7 +152,8 @@ void OperationTable::freeRetired() {
 void OperationTable::freeHandedOut(Engine::Lock& lock) {
   for (Operation* operation : std::exchange(handed_out_, {}))
     retire(std::unique_ptr<Operation>(operation));
-  for (const auto end = Clock::now() + kLongestEnd; !retired_.empty() && Clock::now() < end; freeRetired()) {
+  for (const auto end = Clock::now() + ActiveOperations::kLongestEnd; !retired_.empty() && Clock::now() < end;
+       freeRetired()) {
     lock.unlock(); // The driver may wait for gates that the loop opens.
     std::this_thread::sleep_for(kPause);
     lock.lock();

@@ -60,7 +60,7 @@ class GroupAverages {
 
   using Members = std::vector<Member>;
 
-  /// What is wrong with a list of members that another rank may have written; empty: nothing.
+  /// Says what is wrong with a list of members, which another rank may have written; returns "" if nothing is.
   [[nodiscard]] std::string faultOf(const Members& members, const Meeting& meeting) const;
   /// All numbers of a board.
   Result<std::vector<std::int64_t>> readNumbers(int owner, std::size_t board);

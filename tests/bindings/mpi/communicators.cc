@@ -73,8 +73,8 @@ void parts() {
 }
 
 /// Many, one after the other: what belongs to one goes with it.
-void many() {
-  for (int i = 0; i < 50; ++i) {
+void many(int count) {
+  for (int i = 0; i < count; ++i) {
     MPI_Comm made = MPI_COMM_NULL;
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &made));
     OK(MPI_Barrier(made));
@@ -243,29 +243,19 @@ int meetsAtTheEnd(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-/// More communicators, one after another, than a world of Gossamer's has numbers for. All barriers are for Gossamer.
-void moreThanNumbers() {
-  for (int i = 0; i < 70000; ++i) {
-    MPI_Comm made = MPI_COMM_NULL;
-    OK(MPI_Comm_dup(MPI_COMM_WORLD, &made));
-    OK(MPI_Barrier(made));
-    OK(MPI_Comm_free(&made));
-  }
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   if (argc > 1 && std::string(argv[1]) == "numbers") { // by hand, because it takes a minute
     OK(MPI_Barrier(MPI_COMM_WORLD));
-    moreThanNumbers();
+    many(70000); // More than a world of Gossamer's has numbers for.
     OK(MPI_Finalize());
     return 0;
   }
   frees_early = argc > 1;
   parts();
-  many();
+  many(50);
   attributes();
   for (Form form : {Form::blocking, Form::nonBlocking, Form::persistent})
     topologies(form);

@@ -218,14 +218,22 @@ TEST(Sim, TheSameSeedGivesTheSameTimesAndAnotherDoesNot) {
 
 TEST(Sim, LossesMakeARunLonger) { EXPECT_GT(traffic(1, 0.3).back(), traffic(1, 0).back() + 1e-3); }
 
-TEST(Sim, RefusesAddressesOfOthers) {
-  Config config;
-  Silent listener;
-  TransportContext context;
-  context.size = 2;
-  context.config = &config;
-  context.listener = &listener;
-  SimTransport transport(context);
+/// Transports of two ranks, which no World drives.
+class SimAddresses : public testing::Test {
+ protected:
+  SimAddresses() {
+    context_.size = 2;
+    context_.config = &config_;
+    context_.listener = &listener_;
+  }
+
+  Config config_;
+  Silent listener_;
+  TransportContext context_;
+};
+
+TEST_F(SimAddresses, OfOthersAreRefused) {
+  SimTransport transport(context_);
   ASSERT_TRUE(transport.open().isOk());
   EXPECT_FALSE(transport.reaches("GSI1 of somebody else"));
   EXPECT_FALSE(transport.connect(1, "GSI1 of somebody else").isOk());
@@ -233,25 +241,19 @@ TEST(Sim, RefusesAddressesOfOthers) {
   EXPECT_EQ(transport.linkError(1).peer(), 1);
 }
 
-TEST(Sim, RefusesForgedAddressesAndThoseOfARankThatHasLeft) {
-  Config config;
-  Silent listener;
-  TransportContext context;
-  context.size = 2;
-  context.config = &config;
-  context.listener = &listener;
-  auto root = std::make_unique<SimTransport>(context);
+TEST_F(SimAddresses, ThatAreForgedOrOfARankThatHasLeftAreRefused) {
+  auto root = std::make_unique<SimTransport>(context_);
   const std::string address = root->open().take();
-  context.self = 1;
+  context_.self = 1;
   for (std::size_t at = address.size() - 8; at < address.size(); ++at) {
-    SimTransport transport(context);
+    SimTransport transport(context_);
     ASSERT_TRUE(transport.open().isOk());
     std::string forged = address;
     forged[at] = static_cast<char>(forged[at] ^ 0x40);
     EXPECT_EQ(transport.connect(0, forged).kind(), GOSS_ERR_PEER_LOST);
   }
   root.reset();
-  SimTransport transport(context);
+  SimTransport transport(context_);
   ASSERT_TRUE(transport.open().isOk());
   EXPECT_EQ(transport.connect(0, address).kind(), GOSS_ERR_PEER_LOST);
   EXPECT_EQ(transport.linkError(0).peer(), 0);

@@ -15,6 +15,7 @@ from .._errors import Bootstrap, Error, InvalidArgument, Timeout
 from .._request import Request
 from .._world import UniqueId, init
 from ._older import DEVICES, HAS_BACKENDS, Backend, Group, OlderGroup
+from ._reductions import average, reduction
 from ._streams import COLLECTIVES, RECEIVES, SENDS, StreamPending, Streams, ordered
 from ._work import Completer, Finish, GroupWork, Pending, Unstarted, seconds
 
@@ -23,33 +24,6 @@ Tensors = List[Tensor]
 _BARRIER_TAG = 2**31 - 1
 _FIRST_TENSOR = 1 << 62  # apart from those that the program numbers itself
 _TYPES = frozenset(getattr(torch, name) for name in DTYPES if hasattr(torch, name))
-_OPS = {"SUM": "sum", "PRODUCT": "prod", "MIN": "min", "MAX": "max", "AVG": "avg", "BAND": "band", "BOR": "bor", "BXOR": "bxor"}
-_PREMUL_SUM = "premul_sum"
-_NARROW = tuple(getattr(torch, name) for name in ("float16", "float8_e4m3fn", "float8_e5m2") if hasattr(torch, name))
-_BITWISE = ("band", "bor", "bxor")
-_BOOL_OPS = {"sum": "lor", "prod": "land", "band": "land", "bor": "lor", "bxor": "lxor"}
-
-
-def op_of(reduce_op: Any, dtype: torch.dtype) -> str:
-    """Gossamer's name of a ReduceOp for elements of a type."""
-    for name, op in _OPS.items():
-        if hasattr(dist.ReduceOp, name) and reduce_op == getattr(dist.ReduceOp, name):
-            if (op == "avg" and dtype == torch.bool) or (op in _BITWISE and dtype.is_floating_point):
-                raise InvalidArgument(f"ReduceOp {name} is not offered for elements of type {dtype}")
-            return _BOOL_OPS.get(op, op) if dtype == torch.bool else op
-    if hasattr(dist.ReduceOp, "PREMUL_SUM") and reduce_op == dist.ReduceOp.PREMUL_SUM:
-        return _PREMUL_SUM
-    raise InvalidArgument(f"ReduceOp {reduce_op} is not offered by backend gossamer; it has {', '.join(_OPS)}, PREMUL_SUM")
-
-
-def scale_of(reduce_op: Any) -> Dict[str, float]:
-    """The factor of PREMUL_SUM as a keyword of the call; none for other reductions."""
-    if not hasattr(dist.ReduceOp, "PREMUL_SUM") or reduce_op != dist.ReduceOp.PREMUL_SUM:
-        return {}
-    state = reduce_op.__getstate__() if hasattr(reduce_op, "__getstate__") else None  # older torch does not tell the factor
-    if state is None or (isinstance(state[1], Tensor) and state[1].numel() != 1):
-        raise InvalidArgument("ReduceOp PREMUL_SUM needs one factor, and torch 2.0 or later; multiply the tensor before the call, and give SUM")
-    return {"scale": float(state[1])}
 
 
 def contiguous(tensor: Tensor) -> Tensor:
@@ -252,15 +226,6 @@ class Collectives:
         timeout = seconds(getattr(opts, "timeout", None)) or self._defaults.timeout
         return {"async_op": True} if timeout is None else {"async_op": True, "timeout": timeout}
 
-    def _average_of(self, dtype: torch.dtype) -> Dict[str, Any]:
-        """The keywords of an average: types whose sums overflow where averages do not are divided before they are added, as NCCL does."""
-        return {"op": _PREMUL_SUM, "scale": 1.0 / self._comm.size} if dtype in _NARROW else {"op": "avg"}
-
-    def _reduction(self, reduce_op: Any, dtype: torch.dtype) -> Dict[str, Any]:
-        """The keywords of a ReduceOp."""
-        op = op_of(reduce_op, dtype)
-        return self._average_of(dtype) if op == "avg" else {"op": op, **scale_of(reduce_op)}
-
     def _beside(self, got: Tensor, given: Tensor) -> Tensor:
         """Where a call receives: its output, or new memory where that shares some with the input and neither is this rank's block of the
         other. That may be so on some ranks only, and the communicator refuses it."""
@@ -281,7 +246,7 @@ class Collectives:
         tensors = [tensors] if isinstance(tensors, Tensor) else tensors
         reduce_op = dist.ReduceOp.SUM if opts is None else opts.reduceOp
         given = [written(one) for one in tensors]
-        reductions = [self._reduction(reduce_op, one.dtype) for one in given]
+        reductions = [reduction(reduce_op, one.dtype, self._comm.size) for one in given]
         for one in given if len(given) > 1 else ():  # before the first of them starts
             writable(one)
         requests = [self._comm.all_reduce(one, **how, **self._keywords(opts)) for one, how in zip(given, reductions)]
@@ -294,14 +259,14 @@ class Collectives:
     def reduce(self, tensors: Tensors, opts: Any) -> GroupWork:
         root = opts.rootRank
         given = [written(one) if self._comm.rank == root else contiguous(one) for one in tensors]
-        requests = [self._comm.reduce(one, None, root=root, **self._reduction(opts.reduceOp, one.dtype), **self._keywords(opts)) for one in given]
+        requests = [self._comm.reduce(one, None, root=root, **reduction(opts.reduceOp, one.dtype, self._comm.size), **self._keywords(opts)) for one in given]
         return self._work(requests, list(tensors), copies(list(zip(tensors, given))) if self._comm.rank == root else None)
 
     @ordered(COLLECTIVES)
     def _reduce_scatter_base(self, output: Tensor, tensor: Tensor, opts: Any, /, **options: Any) -> GroupWork:
         given = contiguous(tensor)
         got = self._beside(written(output), given)
-        request = self._comm.reduce_scatter(given, got, **self._reduction(opts.reduceOp, given.dtype), **self._keywords(opts), **options)
+        request = self._comm.reduce_scatter(given, got, **reduction(opts.reduceOp, given.dtype, self._comm.size), **self._keywords(opts), **options)
         return self._work([request], [output], copies([(output, got)]))
 
     @ordered(COLLECTIVES)
@@ -313,7 +278,7 @@ class Collectives:
             got = written(output)
             counts = [part.numel() for part in parts]
             whole = joined(parts)
-            requests.append(self._comm.reduce_scatterv(whole, got, counts, **self._reduction(opts.reduceOp, whole.dtype),
+            requests.append(self._comm.reduce_scatterv(whole, got, counts, **reduction(opts.reduceOp, whole.dtype, self._comm.size),
                                                        **self._keywords(opts)))
             pairs.append((output, got))
         return self._work(requests, list(outputs), copies(pairs))
@@ -323,14 +288,14 @@ class Collectives:
         check_list("reduce_scatter", outputs, len(inputs))
         given = [contiguous(one) for one in inputs]
         got = [self._beside(written(output), one) for output, one in zip(outputs, given)]
-        requests = [self._comm.reduce_scatter(one, place, **self._reduction(opts.reduceOp, one.dtype), **self._keywords(opts))
+        requests = [self._comm.reduce_scatter(one, place, **reduction(opts.reduceOp, one.dtype, self._comm.size), **self._keywords(opts))
                     for one, place in zip(given, got)]
         return self._work(requests, list(outputs), copies(list(zip(outputs, got))))
 
     @ordered(COLLECTIVES)
     def _average(self, buffer: Tensor, **options: Any) -> GroupWork:
         """Averages a contiguous tensor in place. The work's value is the buffer itself."""
-        return self._work([self._comm.all_reduce(buffer, async_op=True, **self._average_of(buffer.dtype), **options)], buffer)
+        return self._work([self._comm.all_reduce(buffer, async_op=True, **average(buffer.dtype, self._comm.size), **options)], buffer)
 
     # ---- Moves ----
 
