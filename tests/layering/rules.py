@@ -83,7 +83,7 @@ PYTHON = {
         ("_information", "_world"),
         ("_synchronizer",),
         ("__init__",),
-        ("torch/_older", "torch/_options", "torch/_work"),
+        ("torch/_older", "torch/_options", "torch/_reductions", "torch/_work"),
         ("torch/_streams",),
         ("torch/_group",),
         ("torch/_hooks",),
